@@ -1,0 +1,65 @@
+// The small words that every other header uses: positions, times, names, shared bytes.
+#pragma once
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace palimpsest {
+
+using Time = std::chrono::sys_time<std::chrono::milliseconds>;
+using Duration = std::chrono::milliseconds;
+
+// Immutable bytes, shared and never copied. Null means "none".
+using Bytes = std::shared_ptr<const std::string>;
+inline Bytes make_bytes(std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
+}
+inline std::string_view view_of(const Bytes& bytes) {
+    return bytes ? std::string_view(*bytes) : std::string_view();
+}
+
+// A position in a log: 1 is the first entry, 0 is before it. Along a lineage (a conversation and
+// what it was forked from) a seq means one entry only.
+struct Seq {
+    std::uint64_t value = 0;
+    auto operator<=>(const Seq&) const = default;
+    friend Seq operator+(Seq seq, std::uint64_t n) { return {seq.value + n}; }
+    friend Seq operator-(Seq seq, std::uint64_t n) { return {seq.value < n ? 0 : seq.value - n}; }
+};
+constexpr Seq seq_max{UINT64_MAX >> 1};  // Stores keep seqs as signed 64-bit numbers.
+
+// Inclusive; empty when to < from.
+struct Range {
+    Seq from{}, to{};
+    auto operator<=>(const Range&) const = default;
+    bool empty() const { return to < from; }
+    bool contains(Seq seq) const { return from <= seq && seq <= to; }
+};
+
+// A conversation's name. An id is unique inside its tenant only; there is no default tenant below
+// the command line and the server's settings.
+struct ConversationId {
+    std::string tenant;
+    std::string id;
+    auto operator<=>(const ConversationId&) const = default;
+};
+
+// A log's identity (its incarnation): random, never reused. Erasing a conversation and creating
+// one with the same name gives another log.
+struct LogId {
+    std::array<std::uint8_t, 16> bytes{};
+    auto operator<=>(const LogId&) const = default;
+    bool empty() const { return *this == LogId{}; }
+};
+
+// 128 bits that say "the same was said"; see fingerprint() in message.h for what counts.
+struct Fingerprint {
+    std::uint64_t low = 0, high = 0;
+    auto operator<=>(const Fingerprint&) const = default;
+};
+
+}  // namespace palimpsest
