@@ -1,0 +1,139 @@
+#include "base/json_write.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace palimpsest {
+namespace {
+
+// What a character of a string is written as: 0 as it is, 'u' as \u00XX, 1 is a lead byte of
+// UTF-8, else the letter after the backslash.
+constexpr char escape_of(unsigned char c) {
+    switch (c) {
+        case '"':
+            return '"';
+        case '\\':
+            return '\\';
+        case '\b':
+            return 'b';
+        case '\f':
+            return 'f';
+        case '\n':
+            return 'n';
+        case '\r':
+            return 'r';
+        case '\t':
+            return 't';
+        default:
+            return c < 0x20 ? 'u' : c >= 0x80 ? '\1' : '\0';
+    }
+}
+
+struct EscapeTable {
+    char of[256] = {};
+    constexpr EscapeTable() {
+        for (unsigned c = 0; c < 256; ++c) of[c] = escape_of(static_cast<unsigned char>(c));
+    }
+};
+constexpr EscapeTable escapes;
+
+template <class Number>
+void append_number(std::string& out, Number value) {
+    char digits[40];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+    out.append(digits, end);
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+    out.reserve(out.size() + text.size() + 2);
+    out += '"';
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto c = static_cast<unsigned char>(text[at]);
+        const char escape = escapes.of[c];
+        const std::size_t length = escape == '\1' ? utf8_length(text.substr(at)) : 1;
+        if (escape == '\0' || (escape == '\1' && length > 0)) {
+            at += length;
+            continue;
+        }
+        out.append(text, done, at - done);
+        if (escape == '\1') {
+            out += utf8_replacement;
+        } else if (escape == 'u') {
+            constexpr char hex[] = "0123456789abcdef";
+            out.append("\\u00").append(1, hex[c >> 4]).append(1, hex[c & 15]);
+        } else {
+            out.append(1, '\\').append(1, escape);
+        }
+        done = ++at;
+    }
+    out.append(text, done);
+    out += '"';
+}
+
+std::string json_string(std::string_view text) {
+    std::string out;
+    append_json_string(out, text);
+    return out;
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+    separate();
+    out_ += bracket;
+    return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+    out_ += bracket;
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+    separate();
+    append_json_string(out_, name);
+    out_ += ':';
+    return *this;
+}
+
+JsonWriter& JsonWriter::string(std::string_view text) {
+    separate();
+    append_json_string(out_, text);
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(std::int64_t value) {
+    separate();
+    append_number(out_, value);
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(std::uint64_t value) {
+    separate();
+    append_number(out_, value);
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::number(double value) {
+    if (!std::isfinite(value)) return null();
+    separate();
+    append_number(out_, value);
+    comma_ = true;
+    return *this;
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+    separate();
+    out_ += json;
+    comma_ = true;
+    return *this;
+}
+
+}  // namespace palimpsest
