@@ -38,8 +38,8 @@ struct Edit {
     bool scrubbed = false;  // its result is gone for good
 };
 
-// A run of the view. Runs are in the order in which they are shown; a summary's run begins at the
-// first message that it still owns and may span others' runs.
+// A run of the view: messages next to each other that fare alike. Runs are ascending and do not
+// overlap; a seq in no run is dropped. A summary that owns several runs is shown at its first one.
 struct BasisItem {
     Range range = {};
     Treatment treatment = Treatment::verbatim;  // never dropped: dropped messages are in no run

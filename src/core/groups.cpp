@@ -1,0 +1,116 @@
+// Groups and turns: what must stay together.
+//
+// One walk gives every item its group: a call opens a group, results join the group of the newest
+// call with their id, everything else is a group by itself. Sending groups in the order of their
+// first items is what keeps pairs together when two turns were written at the same time.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "base/assert.h"
+#include "palimpsest/view.h"
+
+namespace palimpsest {
+namespace {
+
+struct Membership {
+    std::vector<std::size_t> group_of;    // by item
+    std::vector<std::size_t> unanswered;  // by group: calls without a result
+};
+
+Membership assign_groups(std::span<const Item> items) {
+    Membership out;
+    struct Call {
+        std::size_t group = 0;
+        bool answered = false;
+    };
+    std::map<std::string_view, Call> calls;  // the newest call of each id
+    for (const Item& item : items) {
+        const Shape& shape = item.message.shape;
+        std::optional<std::size_t> group;
+        for (const std::string& id : shape.results) {
+            const auto call = calls.find(id);
+            if (call == calls.end()) continue;
+            if (!group) group = call->second.group;
+            if (!std::exchange(call->second.answered, true)) --out.unanswered[call->second.group];
+        }
+        if (!group) {
+            group = out.unanswered.size();
+            out.unanswered.push_back(0);
+        }
+        out.group_of.push_back(*group);
+        for (const std::string& id : shape.calls) {
+            calls[id] = {*group, false};
+            ++out.unanswered[*group];
+        }
+    }
+    PAL_ASSERT(out.group_of.size() == items.size());
+    return out;
+}
+
+bool starts_turn(const Item& item) {
+    return item.kind != ItemKind::summary && item.message.shape.starts_turn();
+}
+
+// The first group of the newest turn that was answered: an unanswered call before it has been left
+// behind by the conversation, one after it may still get its result.
+std::size_t first_live_group(std::span<const Item> items, std::span<const Group> groups) {
+    bool answered = false;
+    for (std::size_t g = groups.size(); g-- > 0;) {
+        const Shape& last = items[groups[g].last].message.shape;
+        if (last.role == Role::assistant && last.calls.empty()) answered = true;
+        if (answered && starts_turn(items[groups[g].first])) return g;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::string_view item_kind_name(ItemKind kind) {
+    constexpr std::string_view names[] = {"verbatim", "cleared", "shortened", "summary",
+                                          "recalled"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Item> arrange(std::vector<Item> items) {
+    const Membership members = assign_groups(items);
+    if (std::is_sorted(members.group_of.begin(), members.group_of.end())) return items;
+    std::vector<std::size_t> order(items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return members.group_of[a] < members.group_of[b];
+    });
+    std::vector<Item> out;
+    out.reserve(items.size());
+    for (const std::size_t i : order) out.push_back(std::move(items[i]));
+    return out;
+}
+
+std::vector<Group> find_groups(std::span<const Item> items) {
+    const Membership members = assign_groups(items);
+    PAL_ASSERT(std::is_sorted(members.group_of.begin(), members.group_of.end()));
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (members.group_of[i] == groups.size()) groups.push_back({.first = i, .last = i});
+        Group& group = groups.back();
+        group.last = i;
+        group.open = members.unanswered[members.group_of[i]] > 0;
+        group.pinned |= items[i].pinned;
+        group.reasoning |= items[i].message.shape.reasoning;
+        group.tokens += items[i].tokens;
+    }
+    for (std::size_t g = first_live_group(items, groups); g-- > 0;) groups[g].open = false;
+    return groups;
+}
+
+std::vector<Turn> find_turns(std::span<const Item> items, std::span<const Group> groups) {
+    std::vector<Turn> turns;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (turns.empty() || starts_turn(items[groups[g].first])) turns.push_back({g, g});
+        turns.back().last = g;
+    }
+    return turns;
+}
+
+}  // namespace palimpsest

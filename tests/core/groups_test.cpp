@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include "palimpsest/view.h"
+
+using namespace palimpsest;
+
+namespace {
+
+Item said(Role role, std::vector<std::string> calls = {}, std::vector<std::string> results = {}) {
+    Item item;
+    item.message.shape = {role, std::move(calls), std::move(results), true, false, 0};
+    item.tokens = 10;
+    return item;
+}
+Item user() {
+    return said(Role::user);
+}
+Item answer() {
+    return said(Role::assistant);
+}
+Item call(std::vector<std::string> ids) {
+    return said(Role::assistant, std::move(ids));
+}
+Item result(std::string id) {
+    return said(Role::tool, {}, {std::move(id)});
+}
+
+std::vector<Item> numbered(std::vector<Item> items) {
+    for (std::size_t i = 0; i < items.size(); ++i) items[i].range = {Seq{i + 1}, Seq{i + 1}};
+    return items;
+}
+std::vector<std::uint64_t> order(const std::vector<Item>& items) {
+    std::vector<std::uint64_t> out;
+    for (const Item& item : items) out.push_back(item.range.from.value);
+    return out;
+}
+
+}  // namespace
+
+TEST(groups, a_call_and_all_its_parallel_results_are_one_group) {
+    const auto items = std::vector{user(), call({"a", "b"}), result("b"), result("a"), answer()};
+    const auto groups = find_groups(items);
+    ASSERT_EQ(groups.size(), 3u);
+    EXPECT_EQ(groups[1].first, 1u);
+    EXPECT_EQ(groups[1].last, 3u);
+    EXPECT_FALSE(groups[1].open);
+    EXPECT_EQ(groups[1].tokens, 30u);
+}
+
+TEST(groups, a_group_is_open_until_every_call_is_answered) {
+    const auto items = std::vector{user(), call({"a", "b"}), result("a")};
+    EXPECT_TRUE(find_groups(items)[1].open);
+}
+
+TEST(groups, a_call_that_a_later_answered_turn_left_behind_is_not_open_any_more) {
+    const auto items = std::vector{user(), call({"a"}), user(), answer(), user()};
+    EXPECT_FALSE(find_groups(items)[1].open);
+    const auto live = std::vector{user(), answer(), user(), call({"a"}), user()};
+    EXPECT_TRUE(find_groups(live)[3].open);
+}
+
+TEST(groups, a_message_inside_another_turns_group_is_sent_behind_it) {
+    const auto items = arrange(numbered({user(), call({"a"}), user(), result("a"), answer()}));
+    EXPECT_EQ(order(items), (std::vector<std::uint64_t>{1, 2, 4, 3, 5}));
+    EXPECT_EQ(find_groups(items).size(), 4u);
+}
+
+TEST(groups, two_turns_written_at_the_same_time_come_apart) {
+    const auto items =
+        arrange(numbered({user(), user(), call({"a"}), call({"b"}), result("b"), result("a")}));
+    EXPECT_EQ(order(items), (std::vector<std::uint64_t>{1, 2, 3, 6, 4, 5}));
+}
+
+TEST(groups, a_call_id_used_again_belongs_to_the_newest_call) {
+    const auto items = std::vector{call({"a"}), result("a"), call({"a"}), result("a")};
+    const auto groups = find_groups(items);
+    ASSERT_EQ(groups.size(), 2u);
+    EXPECT_EQ(groups[1].first, 2u);
+}
+
+TEST(groups, a_result_without_a_call_stands_alone) {
+    EXPECT_EQ(find_groups(std::vector{user(), result("lost"), answer()}).size(), 3u);
+}
+
+TEST(turns, begin_at_user_messages_that_carry_no_result) {
+    auto results_and_text = said(Role::user, {}, {"a"});
+    const auto items =
+        std::vector{said(Role::system), user(), call({"a"}), results_and_text, answer(), user()};
+    const auto groups = find_groups(items);
+    const auto turns = find_turns(items, groups);
+    ASSERT_EQ(turns.size(), 3u);
+    EXPECT_EQ(turns[1].first, 1u);
+    EXPECT_EQ(turns[1].last, 3u);
+}
+
+TEST(turns, a_summary_is_no_turn_of_the_user) {
+    Item summary = user();
+    summary.kind = ItemKind::summary;
+    const auto items = std::vector{summary, user(), answer()};
+    EXPECT_EQ(find_turns(items, find_groups(items)).size(), 2u);
+}
+
+TEST(groups, nothing_said_gives_no_group_and_no_turn) {
+    EXPECT_TRUE(find_groups({}).empty());
+    EXPECT_TRUE(find_turns({}, {}).empty());
+    EXPECT_TRUE(arrange({}).empty());
+}
