@@ -1,0 +1,69 @@
+#include "base/ids.h"
+
+#include <charconv>
+
+#include "base/utf8.h"
+
+namespace palimpsest {
+
+Result<void> check_id(std::string_view id, std::string_view what) {
+    const auto refuse = [&](std::string_view why) {
+        return fail(ErrorCode::invalid_request,
+                    std::string(what) + " " + std::string(why) +
+                        "; use 1 to 255 bytes of UTF-8 without control characters",
+                    std::string(what));
+    };
+    if (id.empty()) return refuse("is empty");
+    if (id.size() > id_bytes_max) return refuse("has " + std::to_string(id.size()) + " bytes");
+    if (id == "." || id == "..") return refuse("is a path component");
+    for (const char c : id)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            return refuse("has a control character");
+    if (!is_utf8(id)) return refuse("is not valid UTF-8");
+    return {};
+}
+
+Result<void> check_name(const ConversationId& name) {
+    PAL_CHECK(check_id(name.tenant, "tenant"));
+    return check_id(name.id, "conversation_id");
+}
+
+std::string hex(const LogId& log) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    for (const std::uint8_t byte : log.bytes) {
+        out += digits[byte >> 4];
+        out += digits[byte & 15];
+    }
+    return out;
+}
+
+std::optional<LogId> parse_log_id(std::string_view text) {
+    LogId log;
+    if (text.size() != 2 * log.bytes.size()) return std::nullopt;
+    for (std::size_t i = 0; i < log.bytes.size(); ++i) {
+        const char* first = text.data() + 2 * i;
+        const auto [end, error] = std::from_chars(first, first + 2, log.bytes[i], 16);
+        if (error != std::errc() || end != first + 2) return std::nullopt;
+    }
+    return log;
+}
+
+std::string position_id(std::string_view prefix, const LogId& log, Seq seq) {
+    return std::string(prefix) + hex(log) + std::to_string(seq.value);
+}
+
+std::optional<Position> parse_position_id(std::string_view prefix, std::string_view id) {
+    if (!id.starts_with(prefix) || id.size() <= prefix.size() + 32) return std::nullopt;
+    const auto log = parse_log_id(id.substr(prefix.size(), 32));
+    const std::string_view number = id.substr(prefix.size() + 32);
+    Seq seq;
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), seq.value);
+    if (!log || error != std::errc() || end != number.data() + number.size() ||
+        number.starts_with('0'))
+        return std::nullopt;
+    return Position{*log, seq};
+}
+
+}  // namespace palimpsest
