@@ -1,0 +1,349 @@
+#include "engine/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "base/nearest.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view model_names[] = {"echo"};
+constexpr std::string_view log_levels[] = {"error", "warn", "info", "debug"};
+constexpr std::uint64_t mib = 1u << 20;
+
+constexpr Setting table[] = {
+    {"config",
+     &Settings::config,
+     SettingKind::text,
+     SettingScope::general,
+     "FILE",
+     0,
+     0,
+     {},
+     "The settings file; without it palimpsest.toml of the working directory, if there is one."},
+    {"json",
+     &Settings::json,
+     SettingKind::toggle,
+     SettingScope::general,
+     "",
+     0,
+     0,
+     {},
+     "Print JSON, also for errors (on standard error)."},
+    {"store",
+     &Settings::store,
+     SettingKind::text,
+     SettingScope::store,
+     "URL",
+     0,
+     0,
+     {},
+     "Where conversations are kept; `pal help stores` lists the kinds."},
+    {"tenant",
+     &Settings::tenant,
+     SettingKind::text,
+     SettingScope::store,
+     "NAME",
+     0,
+     0,
+     {},
+     "Whose conversations; the same id in two tenants names two conversations."},
+    {"message_bytes_max",
+     &Settings::message_bytes_max,
+     SettingKind::size,
+     SettingScope::store,
+     "SIZE",
+     1,
+     400 * mib,
+     {},
+     "Larger messages are refused with too_large."},
+    {"model", &Settings::model, SettingKind::choice, SettingScope::model, "NAME", 0, 0, model_names,
+     "The model that answers; echo works offline and repeats what was said."},
+    {"listen",
+     &Settings::listen,
+     SettingKind::address,
+     SettingScope::server,
+     "HOST:PORT",
+     0,
+     0,
+     {},
+     "Where the server listens; port 0 takes any free one."},
+    {"body_bytes_max",
+     &Settings::body_bytes_max,
+     SettingKind::size,
+     SettingScope::server,
+     "SIZE",
+     1024,
+     512 * mib,
+     {},
+     "Larger request bodies are refused before they are read."},
+    {"connections_max",
+     &Settings::connections_max,
+     SettingKind::number,
+     SettingScope::server,
+     "N",
+     1,
+     1'000'000,
+     {},
+     "Connections at once; above it idle ones are closed, then new ones refused."},
+    {"network_threads",
+     &Settings::network_threads,
+     SettingKind::number,
+     SettingScope::server,
+     "N",
+     1,
+     64,
+     {},
+     "Threads that read and write sockets."},
+    {"store_threads",
+     &Settings::store_threads,
+     SettingKind::number,
+     SettingScope::server,
+     "N",
+     1,
+     1024,
+     {},
+     "Threads that wait for the store."},
+    {"grace_ms",
+     &Settings::grace_ms,
+     SettingKind::number,
+     SettingScope::server,
+     "MS",
+     0,
+     600'000,
+     {},
+     "How long running requests may go on after SIGINT or SIGTERM."},
+    {"log_level", &Settings::log_level, SettingKind::choice, SettingScope::server, "LEVEL", 0, 0,
+     log_levels, "What the server writes to standard error."},
+};
+
+const Setting* find_setting(std::string_view name) {
+    const auto* row = std::ranges::find(table, name, &Setting::name);
+    return row == std::end(table) ? nullptr : row;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+}
+
+// "4096", "64KiB", "16MiB", "1GiB".
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+    struct Unit {
+        std::string_view suffix;
+        unsigned shift;
+    };
+    for (const Unit unit : {Unit{"KiB", 10}, Unit{"MiB", 20}, Unit{"GiB", 30}}) {
+        if (!text.ends_with(unit.suffix)) continue;
+        const auto count = parse_number(text.substr(0, text.size() - unit.suffix.size()));
+        if (!count || *count > (UINT64_MAX >> unit.shift)) return {};
+        return *count << unit.shift;
+    }
+    return parse_number(text);
+}
+
+std::string size_text(std::uint64_t bytes) {
+    if (bytes >= mib && bytes % mib == 0) return std::to_string(bytes / mib) + "MiB";
+    if (bytes >= 1024 && bytes % 1024 == 0) return std::to_string(bytes / 1024) + "KiB";
+    return std::to_string(bytes);
+}
+
+std::optional<bool> parse_toggle(std::string_view text) {
+    if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+    if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+    return {};
+}
+
+// Long values (a pasted file) would bury the message.
+std::string quoted(std::string_view text) {
+    constexpr std::size_t shown_bytes_max = 60;
+    if (text.size() <= shown_bytes_max) return "\"" + std::string(text) + "\"";
+    return "\"" + std::string(text.substr(0, shown_bytes_max)) + "...\"";
+}
+
+std::unexpected<Error> bad_value(const Setting& setting, const SettingValue& value) {
+    return fail(ErrorCode::invalid_request,
+                value.origin + ": " + std::string(setting.name) + " cannot be " +
+                    quoted(value.text) + "; give " + setting_allowed(setting),
+                std::string(setting.name));
+}
+
+bool fits(const Setting& setting, const std::string& text) {
+    switch (setting.kind) {
+        case SettingKind::text:
+            return !text.empty();
+        case SettingKind::choice:
+            return std::ranges::find(setting.names, text) != setting.names.end();
+        case SettingKind::address:
+            return parse_listen(text).has_value();
+        case SettingKind::toggle:
+            return parse_toggle(text).has_value();
+        case SettingKind::number:
+        case SettingKind::size: {
+            const auto n =
+                setting.kind == SettingKind::size ? parse_size(text) : parse_number(text);
+            return n && *n >= setting.least && *n <= setting.most;
+        }
+    }
+    return false;
+}
+
+Result<void> apply(Settings& settings, const SettingValue& value) {
+    const Setting* setting = find_setting(value.name);
+    if (!setting)
+        return fail(ErrorCode::invalid_request,
+                    value.origin + ": there is no setting " + quoted(value.name), value.name);
+    if (!fits(*setting, value.text)) return bad_value(*setting, value);
+    if (const auto* text = std::get_if<std::string Settings::*>(&setting->field))
+        settings.*(*text) = value.text;
+    else if (const auto* number = std::get_if<std::uint64_t Settings::*>(&setting->field))
+        settings.*(*number) = *parse_size(value.text);
+    else
+        settings.*(std::get<bool Settings::*>(setting->field)) = *parse_toggle(value.text);
+    return {};
+}
+
+// None when there is no such file; that is an error only for a file that was asked for.
+Result<std::optional<std::string>> read_file(const std::string& path, bool must_exist) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (file.is_open() && file.peek() == std::ifstream::traits_type::eof() && !file.bad())
+        file.clear(std::ios::eofbit);
+    else if (file.is_open())
+        text << file.rdbuf();
+    if (!file.is_open() && !must_exist) return std::optional<std::string>();
+    if (!file.is_open() || file.fail())
+        return fail(ErrorCode::invalid_request,
+                    "cannot read the settings file " + quoted(path) + "; check its name and rights",
+                    "config");
+    return std::optional(std::move(text).str());
+}
+
+Result<void> apply_file(Settings& settings, const SettingSources& sources) {
+    const bool named = !settings.config.empty();
+    const std::string path = named ? settings.config : sources.directory + "/palimpsest.toml";
+    PAL_TRY(text, read_file(path, named));
+    if (!text) return {};
+    PAL_TRY(values, read_settings_file(*text, named ? path : "palimpsest.toml"));
+    for (const SettingValue& value : values) PAL_CHECK(apply(settings, value));
+    return {};
+}
+
+std::vector<SettingValue> from_environment(const SettingSources& sources) {
+    std::vector<SettingValue> values;
+    if (!sources.environment) return values;
+    for (const Setting& setting : table) {
+        const std::string variable = setting_environment(setting);
+        const auto text = sources.environment(variable);
+        if (text && !text->empty()) values.push_back({std::string(setting.name), *text, variable});
+    }
+    return values;
+}
+
+}  // namespace
+
+std::span<const Setting> setting_table() {
+    return table;
+}
+
+std::string setting_flag(const Setting& setting) {
+    std::string flag(setting.name);
+    std::ranges::replace(flag, '_', '-');
+    return flag;
+}
+
+std::string setting_environment(const Setting& setting) {
+    std::string variable = "PAL_";
+    for (const char c : setting.name)
+        variable += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return variable;
+}
+
+std::string setting_text(const Setting& setting, const Settings& settings) {
+    if (const auto* text = std::get_if<std::string Settings::*>(&setting.field))
+        return settings.*(*text);
+    if (const auto* toggle = std::get_if<bool Settings::*>(&setting.field))
+        return settings.*(*toggle) ? "true" : "false";
+    const std::uint64_t number = settings.*(std::get<std::uint64_t Settings::*>(setting.field));
+    return setting.kind == SettingKind::size ? size_text(number) : std::to_string(number);
+}
+
+std::string setting_allowed(const Setting& setting) {
+    std::string choices;
+    for (const std::string_view name : setting.names)
+        choices += (choices.empty() ? "" : ", ") + std::string(name);
+    switch (setting.kind) {
+        case SettingKind::text:
+            return "a text that is not empty";
+        case SettingKind::choice:
+            return "one of: " + choices;
+        case SettingKind::address:
+            return "an address and a port, as 127.0.0.1:7420 or [::1]:7420";
+        case SettingKind::toggle:
+            return "true or false";
+        case SettingKind::size:
+            return "a size from " + size_text(setting.least) + " to " + size_text(setting.most) +
+                   ", in bytes or as 64KiB, 16MiB";
+        case SettingKind::number:
+            return "a whole number from " + std::to_string(setting.least) + " to " +
+                   std::to_string(setting.most);
+    }
+    return {};
+}
+
+Result<Settings> load_settings(const SettingSources& sources) {
+    const std::vector<SettingValue> environment = from_environment(sources);
+    // Which file is read must be known before it is read.
+    Settings settings;
+    for (const auto* values : {&environment, &sources.flags})
+        for (const SettingValue& value : *values)
+            if (value.name == "config") PAL_CHECK(apply(settings, value));
+    PAL_CHECK(apply_file(settings, sources));
+    for (const auto* values : {&environment, &sources.flags})
+        for (const SettingValue& value : *values) PAL_CHECK(apply(settings, value));
+    return settings;
+}
+
+std::string settings_markdown() {
+    std::string out =
+        "# Settings\n\n"
+        "Flags win over the environment, the environment over the settings file, the file over "
+        "the\n"
+        "defaults. The file is `palimpsest.toml` in the working directory, or the one that "
+        "`--config`\nnames. Written by `pal help settings`; a test compares.\n";
+    for (const Setting& setting : table) {
+        const std::string fallback = setting_text(setting, Settings{});
+        const bool quotes = std::holds_alternative<std::string Settings::*>(setting.field) ||
+                            setting.kind == SettingKind::size;
+        const std::string value = quotes ? "\"" + fallback + "\"" : fallback;
+        out += "\n## " + std::string(setting.name) + "\n\n" + std::string(setting.help) + "\n\n";
+        out += "- flag `--" + setting_flag(setting);
+        if (!setting.value.empty()) out += " " + std::string(setting.value);
+        out += "`, environment `" + setting_environment(setting) + "`\n";
+        if (setting.name == "config")
+            out += "- not in the file itself\n";
+        else
+            out += "- file `" + std::string(setting.name) + " = " + value + "` (the default)\n";
+        out += "- accepts " + setting_allowed(setting) + "\n";
+    }
+    return out;
+}
+
+Result<Listen> parse_listen(std::string_view text) {
+    const std::size_t colon = text.rfind(':');
+    const auto port = colon == text.npos ? std::nullopt : parse_number(text.substr(colon + 1));
+    if (!port || *port > 65535 || colon == 0)
+        return fail(ErrorCode::invalid_request,
+                    quoted(text) + " is no address with a port, as 127.0.0.1:7420", "listen");
+    std::string_view host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (host == "localhost") host = "127.0.0.1";
+    return Listen{std::string(host), static_cast<std::uint16_t>(*port)};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,87 @@
+// Settings: one table gives each its flag, its environment variable, its key in the settings file,
+// its default, what it accepts, and its help. A new setting is a field here and a row in the table.
+//
+// Order: flags > environment > palimpsest.toml > defaults. The names follow from one another:
+// `message_bytes_max` is `--message-bytes-max`, `PAL_MESSAGE_BYTES_MAX`, and the key as it stands.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "palimpsest/error.h"
+
+namespace palimpsest {
+
+struct Settings {
+    std::string config = {};
+    bool json = false;
+    std::string store = "sqlite:palimpsest.db";
+    std::string tenant = "default";
+    std::uint64_t message_bytes_max = 16u << 20;
+    std::string model = "echo";
+    std::string listen = "127.0.0.1:7420";
+    std::uint64_t body_bytes_max = 64u << 20;
+    std::uint64_t connections_max = 10'000;
+    std::uint64_t network_threads = 1;
+    std::uint64_t store_threads = 4;
+    std::uint64_t grace_ms = 5'000;
+    std::string log_level = "info";
+};
+
+enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };
+
+// Which commands a setting matters to; a command takes the flags of its scopes. Bits.
+enum class SettingScope : std::uint8_t { general = 1, store = 2, model = 4, server = 8 };
+
+struct Setting {
+    std::string_view name;
+    std::variant<std::string Settings::*, std::uint64_t Settings::*, bool Settings::*> field;
+    SettingKind kind = SettingKind::text;
+    SettingScope scope = SettingScope::general;
+    std::string_view value = {};              // how help names the value
+    std::uint64_t least = 0, most = 0;        // numbers and sizes
+    std::span<const std::string_view> names;  // choices
+    std::string_view help;
+};
+std::span<const Setting> setting_table();
+
+std::string setting_flag(const Setting& setting);         // without the dashes
+std::string setting_environment(const Setting& setting);  // "PAL_..."
+std::string setting_text(const Setting& setting, const Settings& settings);
+std::string setting_allowed(const Setting& setting);  // "a whole number from 1 to 64"
+
+// A value and where it stands: "--threads", "PAL_THREADS", "palimpsest.toml line 3".
+struct SettingValue {
+    std::string name = {};
+    std::string text = {};
+    std::string origin = {};
+};
+
+struct SettingSources {
+    std::vector<SettingValue> flags = {};
+    std::function<std::optional<std::string>(const std::string& variable)> environment = {};
+    std::string directory = ".";  // where palimpsest.toml is looked for; it need not be there
+};
+
+// invalid_request names the setting, where it was given, and what is allowed.
+Result<Settings> load_settings(const SettingSources& sources);
+
+// The settings of a file's text (TOML 1.0), checked for unknown keys and wrong types.
+Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std::string_view file);
+
+// docs/SETTINGS.md.
+std::string settings_markdown();
+
+// "127.0.0.1:7420", "[::1]:7420", "localhost:0".
+struct Listen {
+    std::string host = {};  // an address
+    std::uint16_t port = 0;
+};
+Result<Listen> parse_listen(std::string_view text);
+
+}  // namespace palimpsest
