@@ -1,0 +1,195 @@
+// The server's threads: one accepts (and serves), the others serve. See http.h.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/http.h"
+#include "net/listen.h"
+#include "net/loop.h"
+#include "net/session_list.h"
+#include "net/transport.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr int accept_pause_ms = 100;
+// Per wake-up, so that a flood of connections does not starve those that are open.
+constexpr int accept_burst = 64;
+
+struct NetThread {
+    NetThread(ServerShared& shared, std::size_t max_sessions) : sessions(shared, max_sessions) {}
+    SessionList sessions;
+    std::thread thread;
+};
+
+}  // namespace
+
+struct HttpServer::Running {
+    ServerShared shared;
+    std::vector<std::unique_ptr<NetThread>> threads;
+    int listener = -1;
+    std::unique_ptr<Watch> watch;  // of the listener, on the first thread's loop
+    std::size_t next_thread = 0;
+    std::mutex stop_mutex;
+    bool stopped = false;
+
+    Loop& accept_loop() { return threads.front()->sessions.loop; }
+    void start_threads();
+    void join_threads();
+    void wait_for_clients();
+    void accept_some();
+    bool accept_one();
+    void close_listener();
+    void stop(int grace_ms);
+};
+
+void HttpServer::Running::start_threads() {
+    const auto count = static_cast<std::size_t>(std::max(1, shared.options.network_threads));
+    const std::size_t share = std::max<std::size_t>(1, shared.options.max_connections / count);
+    shared.quick = std::make_unique<Workers>(shared.options.quick_threads);
+    shared.slow = std::make_unique<Workers>(shared.options.slow_threads);
+    for (std::size_t i = 0; i < count; ++i)
+        threads.push_back(std::make_unique<NetThread>(shared, share));
+    watch = std::make_unique<Watch>(accept_loop(), listener);
+    wait_for_clients();
+    for (const auto& thread : threads)
+        thread->thread = std::thread([&loop = thread->sessions.loop] { loop.run(); });
+}
+
+void HttpServer::Running::wait_for_clients() {
+    watch->wait(Readiness::read, [this] { accept_some(); });
+}
+
+void HttpServer::Running::accept_some() {
+    for (int i = 0; i < accept_burst; ++i) {
+        if (!watch) return;
+        if (!accept_one()) return;
+    }
+    wait_for_clients();
+}
+
+// False: the next attempt has been arranged.
+bool HttpServer::Running::accept_one() {
+    Accepted client = accept_from(listener);
+    if (client.state == AcceptState::lost) return true;
+    if (client.state == AcceptState::none_waiting) {
+        wait_for_clients();
+        return false;
+    }
+    if (client.state == AcceptState::out_of_files) {
+        // The listener stays readable, so waiting for it would spin.
+        threads.front()->sessions.drop_oldest_idle();
+        accept_loop().after_ms(accept_pause_ms, [this] { accept_some(); });
+        return false;
+    }
+    auto transport = tcp_transport(client.descriptor);
+    SessionList& sessions = threads[next_thread++ % threads.size()]->sessions;
+    if (&sessions.loop == &accept_loop())
+        sessions.adopt(std::move(transport), std::move(client.peer));
+    else
+        sessions.loop.post(
+            [&sessions, owned = std::move(transport), peer = std::move(client.peer)]() mutable {
+                sessions.adopt(std::move(owned), std::move(peer));
+            });
+    return true;
+}
+
+// On the accepting thread. Clients that wait to be accepted have been promised service.
+void HttpServer::Running::close_listener() {
+    while (true) {
+        Accepted client = accept_from(listener);
+        if (client.state == AcceptState::lost) continue;
+        if (client.state != AcceptState::accepted) break;
+        threads.front()->sessions.adopt(tcp_transport(client.descriptor), std::move(client.peer));
+    }
+    watch.reset();
+    ::close(listener);
+    for (const auto& thread : threads)
+        thread->sessions.loop.post([&sessions = thread->sessions] { sessions.drain(); });
+}
+
+void HttpServer::Running::stop(int grace_ms) {
+    const std::scoped_lock stop_lock(stop_mutex);
+    if (stopped || threads.empty()) return;
+    stopped = true;
+    accept_loop().post([this] { close_listener(); });
+    const auto all_drained = [this] {
+        return shared.draining_threads == threads.size() && shared.sessions == 0;
+    };
+    {
+        std::unique_lock lock(shared.mutex);
+        shared.emptied.wait_for(lock, std::chrono::milliseconds(grace_ms), all_drained);
+    }
+    for (const auto& thread : threads)
+        thread->sessions.loop.post([&sessions = thread->sessions] { sessions.abort(); });
+    {
+        std::unique_lock lock(shared.mutex);
+        shared.emptied.wait(lock, all_drained);
+    }
+    join_threads();
+}
+
+void HttpServer::Running::join_threads() {
+    for (const auto& thread : threads) thread->sessions.loop.stop();
+    for (const auto& thread : threads)
+        if (thread->thread.joinable()) thread->thread.join();
+    shared.quick.reset();
+    shared.slow.reset();
+}
+
+HttpServer::HttpServer(HttpServerOptions options, HttpService service)
+    : running_(std::make_unique<Running>()) {
+    running_->shared.options = std::move(options);
+    running_->shared.service = std::move(service);
+}
+
+HttpServer::~HttpServer() {
+    stop(0);
+}
+
+Result<std::uint16_t> HttpServer::start() {
+    const std::scoped_lock lock(running_->stop_mutex);
+    if (running_->listener >= 0)
+        return fail(ErrorCode::invalid_request, "the server was started before");
+    PAL_TRY(listener, listen_on(running_->shared.options.host, running_->shared.options.port));
+    running_->listener = listener.descriptor;
+    try {
+        running_->start_threads();
+    } catch (const std::exception& error) {
+        running_->join_threads();
+        running_->watch.reset();
+        running_->threads.clear();
+        ::close(running_->listener);
+        return fail(ErrorCode::unavailable, std::string("cannot start threads: ") + error.what());
+    }
+    return listener.port;
+}
+
+void HttpServer::stop(int grace_ms) {
+    running_->stop(grace_ms);
+}
+
+std::size_t HttpServer::connections() const {
+    return running_->shared.sessions;
+}
+
+Task<bool> Exchange::send(ServerEvent event) {
+    const std::string bytes = write_event(event);
+    co_return co_await write(bytes);
+}
+
+HttpService on_workers(HttpFunction function, Lane lane) {
+    return [function = std::move(function), lane](Exchange& exchange) -> Task<void> {
+        auto work = [&] { return function(exchange.request()); };
+        HttpResponse response = co_await exchange.run(work, lane);
+        exchange.answer(std::move(response));
+    };
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,488 @@
+#include "net/session.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "net/chunked.h"
+#include "net/session_list.h"
+#include "net/wire.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t max_read_ahead_bytes = 64 * 1024;
+// A body must grow by this much per time-out, so that single bytes do not keep it alive.
+constexpr std::size_t body_progress_bytes = 1024;
+
+ErrorCode code_of(int status) {
+    if (status == 413 || status == 414 || status == 431) return ErrorCode::too_large;
+    return status == 503 ? ErrorCode::unavailable : ErrorCode::invalid_request;
+}
+
+HttpResponse fault_response(const HttpFault& fault) {
+    Error error;
+    error.code = code_of(fault.status);
+    error.message = fault.message;
+    return error_response(fault.status, error);
+}
+
+HttpResponse internal_response(std::string message) {
+    Error error;
+    error.message = std::move(message);
+    return error_response(error);
+}
+
+}  // namespace
+
+Session::Session(SessionList& list, std::unique_ptr<Transport> transport, std::string peer)
+    : list_(list), transport_(std::move(transport)), peer_(std::move(peer)) {
+    watch_ = std::make_unique<Watch>(list_.loop, transport_->descriptor());
+}
+
+Task<void> Session::live(std::shared_ptr<Session> self) {
+    bool more = true;
+    bool out_of_memory = false;
+    while (more) {
+        try {
+            more = co_await self->serve_one();
+        } catch (...) {
+            out_of_memory = true;
+            more = false;
+        }
+    }
+    if (out_of_memory) {
+        const HttpFault fault = {503, "out of memory: try again later"};
+        co_await self->turn_away(fault);
+    }
+    self->end();
+}
+
+Task<void> Session::reject(std::shared_ptr<Session> self) {
+    const HttpFault fault = {503, "there are too many connections: try again later"};
+    co_await self->turn_away(fault);
+    self->end();
+}
+
+Task<void> Session::turn_away(const HttpFault& fault) {
+    try {
+        co_await refuse(fault);
+    } catch (...) {
+        broken_ = true;  // Not even memory for a refusal.
+    }
+}
+
+void Session::end() {
+    watch_.reset();
+    transport_.reset();
+    list_.remove(*this);
+}
+
+// One request from its first byte to its answer. False: the connection is over.
+Task<bool> Session::serve_one() {
+    std::optional<HttpFault> fault;
+    head_ = RequestHead();
+    const std::size_t head_bytes = co_await read_head(fault);
+    bool complete = head_bytes > 0;
+    if (complete) {
+        auto parsed = parse_request_head(std::string_view(in_).substr(0, head_bytes));
+        in_.erase(0, head_bytes);
+        if (parsed)
+            head_ = *std::move(parsed);
+        else
+            fault = std::move(parsed).error();
+        head_.request.peer = peer_;
+    }
+    if (complete && !fault && list_.shared.options.screen) {
+        if (auto refusal = list_.shared.options.screen(head_.request)) {
+            // What is left of the request is not read, unless there is nothing left.
+            head_.keep_alive = head_.keep_alive && head_.framing == BodyFraming::none;
+            co_return co_await send_response(*std::move(refusal));
+        }
+    }
+    if (complete && !fault) complete = co_await read_body(fault);
+    if (fault) {
+        co_await refuse(*fault);
+        co_return false;
+    }
+    if (!complete) co_return false;
+    co_await call_service();
+    if (started_) co_return co_await finish_stream();
+    if (!response_) response_ = internal_response("the service gave no answer");
+    co_return co_await send_response(*std::move(response_));
+}
+
+// Bytes of the next head in in_; 0 with a fault, or without one if the connection is over.
+Task<std::size_t> Session::read_head(std::optional<HttpFault>& fault) {
+    const HttpServerOptions& options = list_.shared.options;
+    const HeadLimits limits{options.max_head_bytes, options.max_target_bytes, options.max_headers};
+    HeadScan scan(limits);
+    if (in_.empty()) {
+        std::string().swap(in_);
+        begin_wait(Wait::idle, options.idle_timeout_ms);
+        list_.mark_idle(*this);
+        const bool received = co_await receive();
+        if (!received) co_return 0;
+    }
+    list_.mark_busy(*this);
+    begin_wait(Wait::head, options.head_timeout_ms);
+    while (true) {
+        auto end = scan.scan(in_);
+        if (!end) {
+            fault = std::move(end).error();
+            co_return 0;
+        }
+        if (*end > 0) {
+            end_wait();
+            co_return *end;
+        }
+        const bool received = co_await receive();
+        if (received) continue;
+        if (timed_out_) fault = timeout_fault();
+        co_return 0;
+    }
+}
+
+Task<bool> Session::read_body(std::optional<HttpFault>& fault) {
+    if (head_.framing == BodyFraming::none) co_return true;
+    if (head_.framing == BodyFraming::length &&
+        head_.body_bytes > list_.shared.options.max_body_bytes) {
+        fault = HttpFault{413, "the body is larger than this server accepts"};
+        co_return false;
+    }
+    co_await invite_body();
+    begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
+    bool complete = false;
+    if (head_.framing == BodyFraming::length)
+        complete = co_await read_sized_body(fault);
+    else
+        complete = co_await read_chunked_body(fault);
+    if (!complete && timed_out_) fault = timeout_fault();
+    end_wait();
+    co_return complete && !fault;
+}
+
+Task<void> Session::invite_body() {
+    if (head_.expects_continue && in_.empty()) co_await transmit("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+Task<bool> Session::read_sized_body(std::optional<HttpFault>&) {
+    std::string& body = head_.request.body;
+    std::size_t progress = 0;
+    while (true) {
+        const std::size_t taken =
+            std::min(in_.size(), static_cast<std::size_t>(head_.body_bytes) - body.size());
+        body.append(in_, 0, taken);
+        in_.erase(0, taken);
+        if (body.size() == head_.body_bytes) co_return true;
+        if (body.size() >= progress + body_progress_bytes) {
+            progress = body.size();
+            begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
+        }
+        const bool received = co_await receive();
+        if (!received) co_return false;
+    }
+}
+
+Task<bool> Session::read_chunked_body(std::optional<HttpFault>& fault) {
+    ChunkedBody chunked(list_.shared.options.max_body_bytes);
+    std::string& body = head_.request.body;
+    std::size_t progress = 0;
+    while (true) {
+        auto taken = chunked.take(in_, body);
+        if (!taken) {
+            fault = std::move(taken).error();
+            co_return false;
+        }
+        in_.erase(0, *taken);
+        if (chunked.done()) co_return true;
+        if (body.size() >= progress + body_progress_bytes) {
+            progress = body.size();
+            begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
+        }
+        const bool received = co_await receive();
+        if (!received) co_return false;
+    }
+}
+
+Task<void> Session::call_service() {
+    response_.reset();
+    started_ = false;
+    failed_ = false;
+    serving_ = true;
+    watch_input();
+    try {
+        co_await list_.shared.service(*this);
+    } catch (const std::bad_alloc&) {
+        failed_ = true;
+        response_ = fault_response(HttpFault{503, "out of memory: try a smaller request"});
+    } catch (...) {
+        failed_ = true;
+        response_ = internal_response("the request failed by a fault of this server");
+    }
+    serving_ = false;
+    const std::scoped_lock lock(stop_mutex_);
+    stop_source_.reset();
+}
+
+Task<bool> Session::finish_stream() {
+    // Cut off without its end, so that the client can tell a failed stream from a complete one.
+    if (failed_ || broken_) co_return false;
+    if (head_.request.minor_version == 0) {
+        co_await linger();
+        co_return false;
+    }
+    bool sent = true;
+    if (head_.request.method != "HEAD") sent = co_await transmit(last_chunk);
+    if (sent && head_.keep_alive && !draining()) co_return true;
+    co_await linger();
+    co_return false;
+}
+
+Task<bool> Session::send_response(HttpResponse response) {
+    if (response.status < 200 || response.status > 599)
+        response = internal_response("the service gave an invalid status");
+    ResponseFraming framing;
+    framing.keep_alive = head_.keep_alive && !draining() && !(eof_ && in_.empty());
+    framing.old_client = head_.request.minor_version == 0;
+    framing.content_bytes = response.body.size();
+    std::string bytes = write_response_head(response, framing);
+    // A large body is not copied behind the head.
+    const bool with_body = head_.request.method != "HEAD" && !is_bodiless(response.status);
+    const bool large = response.body.size() > max_read_ahead_bytes;
+    if (with_body && !large) bytes += response.body;
+    bool sent = co_await transmit(bytes);
+    if (sent && with_body && large) sent = co_await transmit(response.body);
+    if (sent && framing.keep_alive) co_return true;
+    if (sent) co_await linger();
+    co_return false;
+}
+
+Task<void> Session::refuse(const HttpFault& fault) {
+    head_.keep_alive = false;
+    HttpResponse response = fault_response(fault);
+    co_await send_response(std::move(response));
+}
+
+// Closing a socket with unread input resets the connection, and the client may lose the answer. So
+// end our side first and give the client a moment to read.
+Task<void> Session::linger() {
+    if (broken_ || eof_) co_return;
+    transport_->end_writing();
+    list_.mark_idle(*this);
+    begin_wait(Wait::linger, list_.shared.options.linger_timeout_ms);
+    bool received = true;
+    while (received) {
+        in_.clear();
+        received = co_await receive();
+    }
+}
+
+Task<bool> Session::start(HttpResponse head) {
+    if (started_) co_return false;
+    started_ = true;
+    ResponseFraming framing;
+    framing.stream = true;
+    framing.chunked = head_.request.minor_version == 1;
+    framing.keep_alive = head_.keep_alive && framing.chunked && !draining();
+    framing.old_client = !framing.chunked;
+    head_.keep_alive = framing.keep_alive;
+    std::string bytes = write_response_head(head, framing);
+    const bool with_body = head_.request.method != "HEAD";
+    if (with_body && framing.chunked)
+        append_chunk(bytes, head.body);
+    else if (with_body)
+        bytes += head.body;
+    const bool sent = co_await transmit(bytes);
+    co_return sent&& with_body;
+}
+
+Task<bool> Session::write(std::string_view bytes) {
+    if (!started_ || gone() || head_.request.method == "HEAD") co_return false;
+    if (bytes.empty()) co_return true;
+    if (head_.request.minor_version == 0) co_return co_await transmit(bytes);
+    std::string chunk;
+    append_chunk(chunk, bytes);
+    co_return co_await transmit(chunk);
+}
+
+bool Session::write_from_worker(std::string_view bytes) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<bool> result;
+    const auto tell = [&](bool sent) {
+        const std::scoped_lock lock(mutex);
+        result = sent;
+        changed.notify_one();
+    };
+    const auto write_and_tell = [&]() -> Task<void> {
+        bool sent = false;
+        try {
+            sent = co_await write(bytes);
+        } catch (...) {
+            failed_ = true;
+        }
+        tell(sent);
+    };
+    list_.loop.post([&] {
+        try {
+            spawn(write_and_tell());
+        } catch (...) {
+            tell(false);
+        }
+    });
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return result.has_value(); });
+    return *result;
+}
+
+Task<bool> Session::sleep_ms(int duration) {
+    if (gone() || draining()) co_return false;
+    const std::uint64_t number = ++sleeps_;
+    slept_.reset();
+    list_.loop.after_ms(duration, [self = shared_from_this(), number] {
+        if (self->sleeping_ && self->sleeps_ == number) self->slept_.fire();
+    });
+    sleeping_ = true;
+    co_await slept_;
+    sleeping_ = false;
+    co_return !gone() && !draining();
+}
+
+std::stop_token Session::stop_token() const {
+    const std::scoped_lock lock(stop_mutex_);
+    if (!stop_source_) stop_source_.emplace();
+    if (stop_wanted_) stop_source_->request_stop();  // New or stopped already: no callback runs.
+    return stop_source_->get_token();
+}
+
+// The client is gone, for reading or for good: whoever works for it should know.
+void Session::tell_gone() {
+    std::optional<std::stop_source> source;
+    {
+        const std::scoped_lock lock(stop_mutex_);
+        stop_wanted_ = true;
+        source = stop_source_;
+    }
+    if (source) source->request_stop();
+    if (sleeping_) slept_.fire();
+}
+
+void Session::expire(SteadyTime now) {
+    if (now < deadline_) return;
+    deadline_ = SteadyTime::max();
+    timed_out_ = true;
+    wake();
+}
+
+void Session::drain() {
+    if (wait_ == Wait::idle) {
+        pull();  // A request that has arrived is still served.
+        wake();
+    } else if (sleeping_) {
+        slept_.fire();
+    }
+}
+
+void Session::abort() {
+    broken_ = true;
+    tell_gone();
+    wake();
+}
+
+bool Session::draining() const {
+    return list_.draining();
+}
+
+void Session::offload(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then) {
+    Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
+    workers.add([this, work, state, then] {
+        work(state);
+        list_.loop.post([then] { then.resume(); });
+    });
+}
+
+// True when in_ has grown. False: end of input, broken, timed out, or idle while draining.
+Task<bool> Session::receive() {
+    const std::size_t before = in_.size();
+    while (in_.size() == before) {
+        const bool over = eof_ || broken_ || timed_out_ || (wait_ == Wait::idle && draining());
+        if (over) co_return false;
+        watch_input();
+        co_await readable_;
+    }
+    co_return true;
+}
+
+// True when the kernel has taken all bytes.
+Task<bool> Session::transmit(std::string_view bytes) {
+    while (!bytes.empty() && !broken_) {
+        const IoResult result = transport_->write_some(bytes);
+        bytes.remove_prefix(result.bytes);
+        if (result.state == IoState::done) continue;
+        if (result.state == IoState::failed) {
+            broken_ = true;
+            tell_gone();
+            break;
+        }
+        begin_wait(Wait::write, list_.shared.options.write_timeout_ms);
+        const auto readiness =
+            result.state == IoState::want_read ? Readiness::read : Readiness::write;
+        watch_->wait(readiness, [self = shared_from_this()] { self->writable_.fire(); });
+        co_await writable_;
+        if (timed_out_) {
+            broken_ = true;
+            tell_gone();
+        }
+        end_wait();
+    }
+    co_return !broken_;
+}
+
+void Session::begin_wait(Wait wait, int timeout_ms) {
+    wait_ = wait;
+    timed_out_ = false;
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+}
+
+void Session::end_wait() {
+    wait_ = Wait::nothing;
+    timed_out_ = false;
+    deadline_ = SteadyTime::max();
+}
+
+void Session::wake() {
+    if (wait_ == Wait::write)
+        writable_.fire();
+    else if (wait_ != Wait::nothing)
+        readable_.fire();
+}
+
+void Session::watch_input() {
+    if (input_watched_ || eof_ || broken_ || in_.size() >= max_read_ahead_bytes) return;
+    input_watched_ = true;
+    watch_->wait(Readiness::read, [self = shared_from_this()] {
+        self->input_watched_ = false;
+        if (!self->transport_) return;
+        self->pull();
+        if (self->serving_)
+            self->watch_input();
+        else
+            self->readable_.fire();
+    });
+}
+
+void Session::pull() {
+    const IoResult result = transport_->read_some(list_.scratch);
+    if (result.state == IoState::done) in_.append(list_.scratch.data(), result.bytes);
+    if (result.state == IoState::closed) eof_ = true;
+    if (result.state == IoState::failed) broken_ = true;
+    if (gone()) tell_gone();
+}
+
+HttpFault Session::timeout_fault() const {
+    if (wait_ == Wait::head) return {408, "the head of the request took too long"};
+    return {408, "the body of the request took too long"};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,116 @@
+// session: one connection of the server, from its first byte to its close, as one coroutine.
+//
+// Invariants: a session lives on one thread and is touched by no other, except through
+// write_from_worker and stop_token. At most one request is in progress. While a service runs, the
+// session keeps reading ahead, up to a limit, which is how it learns that the client has gone.
+#pragma once
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "net/http.h"
+#include "net/loop.h"
+#include "net/parse.h"
+#include "net/task.h"
+#include "net/transport.h"
+
+namespace palimpsest {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+class SessionList;
+
+class Session final : public Exchange, public std::enable_shared_from_this<Session> {
+public:
+    Session(SessionList& list, std::unique_ptr<Transport> transport, std::string peer);
+    // Serves requests until the connection is over.
+    static Task<void> live(std::shared_ptr<Session> self);
+    // Answers 503 and ends.
+    static Task<void> reject(std::shared_ptr<Session> self);
+
+    // Called by the list. Each may end the session before it returns.
+    void expire(SteadyTime now);
+    void drain();
+    void abort();
+
+    const HttpRequest& request() const override { return head_.request; }
+    std::string take_body() override { return std::move(head_.request.body); }
+    void answer(HttpResponse response) override { response_ = std::move(response); }
+    Task<bool> start(HttpResponse head) override;
+    Task<bool> write(std::string_view bytes) override;
+    bool write_from_worker(std::string_view bytes) override;
+    Task<bool> sleep_ms(int duration) override;
+    bool gone() const override { return eof_ || broken_; }
+    bool draining() const override;
+    std::stop_token stop_token() const override;
+
+private:
+    friend class SessionList;
+    enum class Wait : std::uint8_t { nothing, idle, head, body, write, linger };
+
+    void offload(Lane lane, void (*work)(void*), void* state,
+                 std::coroutine_handle<> then) override;
+
+    Task<bool> serve_one();
+    Task<std::size_t> read_head(std::optional<HttpFault>& fault);
+    Task<bool> read_body(std::optional<HttpFault>& fault);
+    Task<bool> read_sized_body(std::optional<HttpFault>& fault);
+    Task<bool> read_chunked_body(std::optional<HttpFault>& fault);
+    Task<void> invite_body();
+    Task<void> call_service();
+    Task<bool> finish_stream();
+    Task<bool> send_response(HttpResponse response);
+    Task<void> refuse(const HttpFault& fault);
+    Task<void> turn_away(const HttpFault& fault);
+    Task<void> linger();
+    Task<bool> receive();
+    Task<bool> transmit(std::string_view bytes);
+
+    void begin_wait(Wait wait, int timeout_ms);
+    void end_wait();
+    void wake();
+    void watch_input();
+    void pull();
+    void tell_gone();
+    void end();
+    HttpFault timeout_fault() const;
+
+    SessionList& list_;
+    std::unique_ptr<Transport> transport_;
+    std::unique_ptr<Watch> watch_;
+    std::string peer_;
+    std::list<std::shared_ptr<Session>>::iterator place_;
+    bool listed_ = false;
+    bool listed_idle_ = false;
+
+    std::string in_;  // received and not used yet
+    Signal readable_;
+    Signal writable_;
+    Signal slept_;
+    bool input_watched_ = false;
+    bool eof_ = false;
+    bool broken_ = false;
+    Wait wait_ = Wait::nothing;
+    bool timed_out_ = false;
+    SteadyTime deadline_ = SteadyTime::max();
+
+    RequestHead head_;  // of the request in progress
+    std::optional<HttpResponse> response_;
+    bool serving_ = false;
+    bool started_ = false;
+    bool failed_ = false;
+    bool sleeping_ = false;
+    std::uint64_t sleeps_ = 0;
+    mutable std::mutex stop_mutex_;
+    mutable std::optional<std::stop_source> stop_source_;  // made when asked for
+    bool stop_wanted_ = false;
+};
+
+}  // namespace palimpsest

@@ -1,0 +1,146 @@
+#include "net/wire.h"
+
+#include <array>
+#include <charconv>
+
+#include "net/http.h"
+#include "net/parse.h"
+
+namespace palimpsest {
+namespace {
+
+struct StatusText {
+    int status;
+    std::string_view text;
+};
+constexpr StatusText status_texts[] = {
+    {100, "Continue"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {206, "Partial Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
+};
+
+bool is_framing_field(std::string_view name) {
+    return equal_without_case(name, "content-length") ||
+           equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
+}
+
+void append_value(std::string& out, std::string_view value) {
+    for (const char c : value) {
+        const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        out += control && c != '\t' ? ' ' : c;
+    }
+}
+
+// One line per line of `text`, each with the field's name. "\r\n", "\r" and "\n" end a line.
+void append_lines(std::string& out, std::string_view field, std::string_view text) {
+    while (true) {
+        const std::size_t end = text.find_first_of("\r\n");
+        out.append(field).append(text.substr(0, end)) += '\n';
+        if (end == std::string_view::npos) return;
+        text.remove_prefix(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
+    }
+}
+
+// For the fields that are one line by nature. NUL would make clients ignore an id.
+void append_field(std::string& out, std::string_view field, std::string_view text) {
+    if (text.empty()) return;
+    out += field;
+    append_value(out, text);
+    out += '\n';
+}
+
+}  // namespace
+
+std::string_view status_text(int status) {
+    for (const StatusText& row : status_texts)
+        if (row.status == status) return row.text;
+    return "Status";
+}
+
+bool is_bodiless(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
+
+std::string write_response_head(const HttpResponse& response, const ResponseFraming& framing) {
+    std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
+    out.append(status_text(response.status)).append("\r\n");
+    for (const auto& [name, value] : response.headers) {
+        if (!is_token(name) || is_framing_field(name)) continue;
+        out.append(name).append(": ");
+        append_value(out, value);
+        out += "\r\n";
+    }
+    if (framing.stream && framing.chunked)
+        out += "Transfer-Encoding: chunked\r\n";
+    else if (!framing.stream && !is_bodiless(response.status))
+        out += "Content-Length: " + std::to_string(framing.content_bytes) + "\r\n";
+    if (!framing.keep_alive)
+        out += "Connection: close\r\n";
+    else if (framing.old_client)
+        out += "Connection: keep-alive\r\n";
+    return out + "\r\n";
+}
+
+void append_chunk(std::string& out, std::string_view bytes) {
+    if (bytes.empty()) return;
+    std::array<char, 16> size = {};
+    const auto [end, error] =
+        std::to_chars(size.data(), size.data() + size.size(), bytes.size(), 16);
+    out.append(size.data(), end).append("\r\n").append(bytes).append("\r\n");
+}
+
+std::string write_event(const ServerEvent& event) {
+    std::string out;
+    out.reserve(event.data.size() + event.event.size() + event.id.size() + 32);
+    append_field(out, "event: ", event.event);
+    append_field(out, "id: ", event.id);
+    append_lines(out, "data: ", event.data);
+    return out + '\n';
+}
+
+std::string write_event_comment(std::string_view text) {
+    std::string out;
+    append_lines(out, ": ", text);
+    return out + '\n';
+}
+
+HttpResponse event_stream() {
+    HttpResponse head(200, {}, "text/event-stream; charset=utf-8");
+    head.headers.add("Cache-Control", "no-cache");
+    return head;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,53 @@
+#include "net/workers.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace palimpsest {
+
+Workers::Workers(int max_threads)
+    : max_threads_(static_cast<std::size_t>(std::max(1, max_threads))) {
+    threads_.reserve(max_threads_);
+}
+
+Workers::~Workers() {
+    {
+        const std::scoped_lock lock(mutex_);
+        ending_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::add(Job job) {
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(std::move(job));
+    changed_.notify_one();
+    if (queue_.size() <= idle_ || threads_.size() == max_threads_) return;
+    try {
+        threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        if (!threads_.empty()) return;  // The running threads will come to it.
+        queue_.pop_back();
+        throw;
+    }
+}
+
+void Workers::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        ++idle_;
+        changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+        --idle_;
+        if (queue_.empty()) return;
+        Job job = std::move(queue_.front());
+        queue_.pop_front();
+        lock.unlock();
+        job();
+        job = nullptr;
+        lock.lock();
+    }
+}
+
+}  // namespace palimpsest
