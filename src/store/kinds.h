@@ -1,0 +1,16 @@
+// The functions behind the rows of store_kinds(): one for each store, defined in its own file.
+// `rest` is the URL without its scheme and colon. A new store adds a line here and a row in
+// open.cpp.
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "palimpsest/store.h"
+
+namespace palimpsest {
+
+// `?ttl=DURATION&max=N`; 0 switches either off. Defaults: 1h, 10000.
+Result<std::unique_ptr<Store>> open_memory_store(std::string_view rest,
+                                                 const StoreOptions& options);
+
+}  // namespace palimpsest

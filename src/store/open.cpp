@@ -1,0 +1,35 @@
+// The table of stores, and opening one by its URL.
+#include <algorithm>
+#include <string>
+
+#include "palimpsest/store.h"
+#include "store/kinds.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr StoreKind kinds[] = {
+    {"memory", open_memory_store, "memory:[?ttl=1h&max=10000]  in memory, gone with the process"},
+};
+
+}  // namespace
+
+std::span<const StoreKind> store_kinds() {
+    return kinds;
+}
+
+Result<std::unique_ptr<Store>> open_store(std::string_view url, const StoreOptions& options) {
+    const std::size_t colon = url.find(':');
+    const std::string_view scheme = url.substr(0, colon);
+    const auto kind = std::ranges::find(kinds, scheme, &StoreKind::scheme);
+    if (colon != std::string_view::npos && kind != std::end(kinds))
+        return kind->open(url.substr(colon + 1), options);
+    std::string known;
+    for (const StoreKind& row : kinds)
+        known += (known.empty() ? "" : ", ") + std::string(row.scheme) + ":";
+    // The URL is not repeated: it may hold a password.
+    return fail(ErrorCode::invalid_request,
+                "not the URL of a store: it must begin with one of " + known, "store");
+}
+
+}  // namespace palimpsest

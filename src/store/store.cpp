@@ -1,0 +1,124 @@
+// The defaults of the port: what a store gets for writing the required operations only.
+#include "palimpsest/store.h"
+
+#include <set>
+
+#include "base/ids.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t page_entries = 1000;  // bounds what one check holds in memory
+
+// Walks the entries of one log in order and notes what is not as its header says.
+class LogCheck {
+public:
+    LogCheck(Store& store, CheckReport& report) : store_(store), report_(report) {}
+
+    Result<void> run(const Header& header) {
+        ++report_.logs;
+        PAL_TRY(before, messages_before(header));
+        messages_ = before;
+        Seq next = header.base + 1;
+        while (next <= header.end) {
+            auto entries = store_.read(
+                header.log,
+                {.ranges = {{next, header.end}}, .limit = page_entries, .content = false});
+            if (!entries && entries.error().code == ErrorCode::not_found) return {};  // just erased
+            if (!entries) return std::unexpected(entries.error());
+            if (entries->empty()) break;
+            for (const Entry& entry : *entries) visit(header, entry, next);
+        }
+        if (next <= header.end)
+            note("gap", header,
+                 "ends before entry " + std::to_string(next.value) + ", its header says " +
+                     std::to_string(header.end.value));
+        else if (messages_ != header.messages)
+            note("count", header,
+                 "has " + std::to_string(messages_) + " messages, its header says " +
+                     std::to_string(header.messages));
+        if (basis_ > header.basis)
+            note("basis", header,
+                 "entry " + std::to_string(basis_.value) +
+                     " has a newer basis than its header says");
+        return {};
+    }
+
+private:
+    void visit(const Header& header, const Entry& entry, Seq& next) {
+        ++report_.entries;
+        if (entry.seq != next)
+            note("gap", header, "entry " + std::to_string(next.value) + " is missing");
+        next = entry.seq + 1;
+        if (kind_of(entry.body) == EntryKind::message) ++messages_;
+        if (entry.ordinal != messages_)
+            note("count", header,
+                 "entry " + std::to_string(entry.seq.value) + " counts " +
+                     std::to_string(entry.ordinal) + " messages, not " + std::to_string(messages_));
+        messages_ = entry.ordinal;
+        if (basis_of(entry.body)) basis_ = entry.seq;
+    }
+
+    // How many messages the lineage has at the base, from the parent's own entry there.
+    Result<std::uint64_t> messages_before(const Header& header) {
+        if (!header.parent || header.base == Seq{}) return std::uint64_t{0};
+        auto entries =
+            store_.read(*header.parent, {.ranges = {{header.base, header.base}}, .content = false});
+        if (entries && !entries->empty()) return entries->front().ordinal;
+        if (!entries && entries.error().code != ErrorCode::not_found)
+            return std::unexpected(entries.error());
+        note("orphan", header, "its parent has no entry " + std::to_string(header.base.value));
+        return header.messages;
+    }
+
+    void note(std::string what, const Header& header, std::string message) {
+        const std::string name = header.name.id.empty() ? hex(header.log) : header.name.id;
+        report_.findings.push_back({std::move(what), name, std::move(message)});
+    }
+
+    Store& store_;
+    CheckReport& report_;
+    std::uint64_t messages_ = 0;
+    Seq basis_ = {};
+};
+
+// The log, then what it was forked from, as far as that has not been checked.
+Result<void> check_chain(Store& store, Header header, std::set<LogId>& checked,
+                         CheckReport& report) {
+    while (checked.insert(header.log).second) {
+        PAL_CHECK(LogCheck(store, report).run(header));
+        if (!header.parent) return {};
+        auto parent = store.head(*header.parent);
+        if (!parent && parent.error().code == ErrorCode::not_found) return {};
+        if (!parent) return std::unexpected(parent.error());
+        header = std::move(*parent);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::size_t> Store::sweep(std::size_t) {
+    return std::size_t{0};
+}
+
+Result<CheckReport> Store::check(std::span<const std::string> tenants) {
+    CheckReport report;
+    std::set<LogId> checked;
+    for (const std::string& tenant : tenants) {
+        ListQuery query{.tenant = tenant, .sort = SortBy::created, .newest_first = false};
+        do {
+            PAL_TRY(page, list(query));
+            for (Header& header : page.headers)
+                PAL_CHECK(check_chain(*this, std::move(header), checked, report));
+            query.after = page.next;
+        } while (!query.after.empty());
+    }
+    return report;
+}
+
+Durability Store::durability() const {
+    return {};
+}
+
+}  // namespace palimpsest
