@@ -1,0 +1,41 @@
+// The table of formats. Adding one is a file that defines these functions and a row.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "format/neutral.h"
+#include "palimpsest/error.h"
+#include "palimpsest/message.h"
+
+namespace palimpsest {
+
+struct Format {
+    FormatId id = FormatId::openai_chat;
+    std::string_view name;
+    // One message. Errors carry the path of the field inside the message (Error::param).
+    Result<NeutralMessage> (*read)(JsonValue json) = nullptr;
+    // One message as one or more messages or items of this format. What has no place in it is
+    // named in `lost`, one line each.
+    std::vector<std::string> (*write)(const NeutralMessage& message,
+                                      std::vector<std::string>& lost) = nullptr;
+    std::string_view list_fields[3];  // where a request body keeps its messages
+};
+
+const Format& format_of(FormatId id);
+std::span<const Format> format_table();
+
+// The formats' own files.
+Result<NeutralMessage> read_openai_chat(JsonValue json);
+std::vector<std::string> write_openai_chat(const NeutralMessage& message,
+                                           std::vector<std::string>& lost);
+Result<NeutralMessage> read_openai_responses(JsonValue json);
+std::vector<std::string> write_openai_responses(const NeutralMessage& message,
+                                                std::vector<std::string>& lost);
+Result<NeutralMessage> read_anthropic(JsonValue json);
+std::vector<std::string> write_anthropic(const NeutralMessage& message,
+                                         std::vector<std::string>& lost);
+
+}  // namespace palimpsest

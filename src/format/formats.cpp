@@ -1,0 +1,194 @@
+// The table of formats, and reading messages by it.
+#include "palimpsest/format.h"
+
+#include "base/json_write.h"
+#include "format/fields.h"
+#include "format/format_table.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Format table[] = {
+    {FormatId::openai_chat,
+     "openai_chat",
+     read_openai_chat,
+     write_openai_chat,
+     {"messages", "items", ""}},
+    {FormatId::openai_responses,
+     "openai_responses",
+     read_openai_responses,
+     write_openai_responses,
+     {"input", "items", "output"}},
+    {FormatId::anthropic, "anthropic", read_anthropic, write_anthropic, {"messages", "items", ""}},
+};
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view space = " \t\r\n";
+    const std::size_t from = text.find_first_not_of(space);
+    if (from == std::string_view::npos) return {};
+    return text.substr(from, text.find_last_not_of(space) - from + 1);
+}
+
+// `where` is put before the field that an error names: "messages[3]".
+std::unexpected<Error> placed(Error error, std::string_view where) {
+    const std::string_view dot = error.param.empty() ? ": " : ".";
+    error.message = std::string(where) + std::string(dot) + error.message;
+    error.param = std::string(where) + (error.param.empty() ? "" : "." + error.param);
+    return std::unexpected(std::move(error));
+}
+
+Result<Message> message_of(const Format& format, JsonValue json, Bytes raw) {
+    PAL_TRY(neutral, format.read(json));
+    Message message{.format = format.id};
+    message.shape = shape_of(neutral);
+    message.fingerprint = fingerprint_of(neutral);
+    message.raw = std::move(raw);
+    return message;
+}
+
+Result<std::vector<Message>> read_list(const Format& format, JsonValue list,
+                                       std::string_view name) {
+    std::vector<Message> messages;
+    messages.reserve(list.size());
+    for (const JsonValue element : list.elements()) {
+        auto message = message_of(format, element, make_bytes(std::string(element.raw())));
+        if (!message)
+            return placed(std::move(message).error(),
+                          std::string(name) + "[" + std::to_string(messages.size()) + "]");
+        messages.push_back(std::move(*message));
+    }
+    return messages;
+}
+
+Result<std::vector<Message>> read_text_input(const Format& format, JsonValue text) {
+    const std::string raw = "{\"role\":\"user\",\"content\":" + std::string(text.raw()) + "}";
+    PAL_TRY(message, read_message(format.id, make_bytes(raw)));
+    return std::vector<Message>{std::move(message)};
+}
+
+// The list inside a request body, if it is one.
+std::optional<std::pair<std::string_view, JsonValue>> find_list(const Format& format,
+                                                                JsonValue body) {
+    for (const std::string_view field : format.list_fields)
+        if (const auto list = field.empty() ? std::nullopt : body.find(field))
+            if (list->is_array() || (list->is_string() && field == "input"))
+                return std::pair(field, *list);
+    return std::nullopt;
+}
+
+struct PartsOwner {
+    std::string text;
+    JsonDocument document;
+    NeutralMessage message;
+};
+
+Part public_part(const NeutralPart& part) {
+    switch (part.kind) {
+        case PartKind::text:
+        case PartKind::refusal:
+            return Text{part.text};
+        case PartKind::image:
+        case PartKind::document:
+        case PartKind::audio: {
+            const auto kind = part.kind == PartKind::image      ? Media::Kind::image
+                              : part.kind == PartKind::document ? Media::Kind::document
+                                                                : Media::Kind::audio;
+            return Media{kind, part.media_type, part.source, part.json};
+        }
+        case PartKind::tool_call:
+            if (part.server) break;
+            return ToolCall{part.id, part.name, part.arguments};
+        case PartKind::tool_result:
+            if (part.server) break;
+            return ToolResult{part.id, part.text, part.content, part.is_error};
+        case PartKind::reasoning:
+            return Reasoning{part.text, part.signature};
+        case PartKind::compaction:
+        case PartKind::opaque:
+            break;
+    }
+    return Opaque{part.json};
+}
+
+}  // namespace
+
+std::span<const Format> format_table() {
+    return table;
+}
+
+const Format& format_of(FormatId id) {
+    return table[static_cast<std::size_t>(id) - 1];
+}
+
+std::string_view format_name(FormatId format) {
+    return format_of(format).name;
+}
+
+std::optional<FormatId> format_by_name(std::string_view name) {
+    for (const Format& format : table)
+        if (format.name == name) return format.id;
+    return std::nullopt;
+}
+
+Result<FormatId> parse_format_name(std::string_view name) {
+    if (const auto format = format_by_name(name)) return *format;
+    std::string names;
+    for (const Format& format : table)
+        names += (names.empty() ? "" : ", ") + std::string(format.name);
+    return fail(ErrorCode::invalid_request,
+                "unknown format \"" + std::string(name) + "\": expected one of " + names, "format");
+}
+
+std::string_view role_name(Role role) {
+    constexpr std::string_view names[] = {"system", "user", "assistant", "tool", "other"};
+    return names[static_cast<std::size_t>(role)];
+}
+
+Result<Message> read_message(FormatId format, Bytes raw) {
+    const std::string_view text = trimmed(view_of(raw));
+    if (!raw || text.size() != raw->size()) raw = make_bytes(std::string(text));
+    PAL_TRY(document, parse_json(*raw));
+    auto message = message_of(format_of(format), document.root(), raw);
+    if (!message) return placed(std::move(message).error(), "message");
+    return message;
+}
+
+Result<std::vector<Message>> read_messages(FormatId id, Bytes json) {
+    const Format& format = format_of(id);
+    PAL_TRY(document, parse_json(view_of(json)));
+    const JsonValue root = document.root();
+    if (root.is_array()) return read_list(format, root, "messages");
+    const bool is_message = root.find("role") || root.find("type");
+    if (const auto list = is_message ? std::nullopt : find_list(format, root)) {
+        if (list->second.is_string()) return read_text_input(format, list->second);
+        return read_list(format, list->second, list->first);
+    }
+    PAL_TRY(message, read_message(id, json));
+    return std::vector<Message>{std::move(message)};
+}
+
+Result<Parts> read_parts(const Message& message) {
+    PAL_TRY(document, parse_json(view_of(message.raw)));
+    PAL_TRY(neutral, format_of(message.format).read(document.root()));
+    const auto owner =
+        std::make_shared<PartsOwner>(PartsOwner{{}, std::move(document), std::move(neutral)});
+    Parts parts{.raw = message.raw, .arena = Bytes(owner, &owner->text)};
+    parts.parts.reserve(owner->message.parts.size());
+    for (const NeutralPart& part : owner->message.parts) parts.parts.push_back(public_part(part));
+    return parts;
+}
+
+Result<Message> make_message(FormatId format, Role role, std::string_view text) {
+    if (role == Role::tool || role == Role::other)
+        return fail(ErrorCode::invalid_request,
+                    "a plain text message is of role system, user or assistant", "role");
+    std::string raw;
+    JsonWriter(raw)
+        .begin_object()
+        .field("role", role_name(role))
+        .field("content", text)
+        .end_object();
+    return read_message(format, make_bytes(std::move(raw)));
+}
+
+}  // namespace palimpsest

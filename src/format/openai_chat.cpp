@@ -1,0 +1,346 @@
+// OpenAI Chat Completions: messages of role system/developer, user, assistant and tool.
+//
+// Results of parallel calls are one `tool` message each; a tool message carries text only.
+#include "base/json_write.h"
+#include "format/fields.h"
+#include "format/format_table.h"
+
+namespace palimpsest {
+namespace {
+
+Result<void> read_image(NeutralPart& part, JsonValue json, const Path& path) {
+    const auto image = json.find("image_url");
+    if (!image) return expected_at({&path, "image_url"}, "an object with a url");
+    part.kind = PartKind::image;
+    // Some clients send the bare URL.
+    set_url(part, image->is_string() ? image->string() : any_string(*image, "url"));
+    return {};
+}
+
+void read_audio(NeutralPart& part, JsonValue json) {
+    part.kind = PartKind::audio;
+    const auto audio = json.find("input_audio");
+    if (!audio) return;
+    part.source_kind = SourceKind::base64;
+    part.source = any_string(*audio, "data");
+    part.media_type = any_string(*audio, "format");
+}
+
+void read_file(NeutralPart& part, JsonValue json) {
+    part.kind = PartKind::document;
+    const auto file = json.find("file");
+    if (!file) return;
+    part.name = any_string(*file, "filename");
+    part.source = any_string(*file, "file_id");
+    part.source_kind = SourceKind::file_id;
+    if (part.source.empty()) set_url(part, any_string(*file, "file_data"));
+}
+
+Result<NeutralPart> read_part(JsonValue json, const Path& path) {
+    if (!json.is_object()) return expected_at(path, "a content part (an object)");
+    NeutralPart part{.json = json.raw()};
+    PAL_TRY(type, required_string(json, "type", path));
+    part.type = type;
+    if (type == "text") {
+        part.kind = PartKind::text;
+        PAL_TRY(text, required_string(json, "text", path));
+        part.text = text;
+    } else if (type == "refusal") {
+        part.kind = PartKind::refusal;
+        part.text = any_string(json, "refusal");
+    } else if (type == "image_url") {
+        PAL_CHECK(read_image(part, json, path));
+    } else if (type == "input_audio") {
+        read_audio(part, json);
+    } else if (type == "file") {
+        read_file(part, json);
+    }
+    return part;
+}
+
+Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content, const Path& path) {
+    if (content.is_null()) return {};
+    if (content.is_string()) {
+        parts.push_back({.kind = PartKind::text,
+                         .type = "text",
+                         .text = content.string(),
+                         .json = content.raw()});
+        return {};
+    }
+    if (!content.is_array()) return expected_at(path, "a string, null or a list of content parts");
+    std::size_t index = 0;
+    for (const JsonValue element : content.elements()) {
+        PAL_TRY(part, read_part(element, {&path, {}, index++}));
+        parts.push_back(std::move(part));
+    }
+    return {};
+}
+
+Result<NeutralPart> read_call(JsonValue json, const Path& path) {
+    if (!json.is_object()) return expected_at(path, "a tool call (an object)");
+    NeutralPart part{.kind = PartKind::tool_call, .json = json.raw()};
+    PAL_TRY(id, required_string(json, "id", path));
+    part.id = id;
+    part.type = any_string(json, "type");
+    part.custom = part.type == "custom";
+    const std::string_view field = part.custom ? "custom" : "function";
+    const auto body = json.find(field);
+    if (!body || !body->is_object()) return expected_at({&path, field}, "an object");
+    const Path inside{&path, field};
+    PAL_TRY(name, required_string(*body, "name", inside));
+    PAL_TRY(arguments, required_string(*body, part.custom ? "input" : "arguments", inside));
+    part.name = name;
+    part.arguments = arguments;
+    return part;
+}
+
+Result<void> read_calls(NeutralMessage& message, JsonValue json) {
+    const auto calls = json.find("tool_calls");
+    if (!calls || calls->is_null()) return {};
+    const Path path{nullptr, "tool_calls"};
+    if (!calls->is_array()) return expected_at(path, "a list of tool calls");
+    std::size_t index = 0;
+    for (const JsonValue element : calls->elements()) {
+        PAL_TRY(call, read_call(element, {&path, {}, index++}));
+        message.parts.push_back(std::move(call));
+    }
+    return {};
+}
+
+// `reasoning_content` and `reasoning` are what compatible servers add; OpenAI has neither.
+void read_reasoning(NeutralMessage& message, JsonValue json) {
+    for (const std::string_view field : {"reasoning_content", "reasoning"}) {
+        const std::string_view text = any_string(json, field);
+        if (text.empty()) continue;
+        message.parts.push_back({.kind = PartKind::reasoning, .type = field, .text = text});
+        return;
+    }
+}
+
+Result<void> read_result(NeutralMessage& message, JsonValue json) {
+    NeutralPart result{.kind = PartKind::tool_result, .type = "tool", .json = json.raw()};
+    const auto id = json.find("tool_call_id");
+    if (!id || !id->is_string()) return expected_at({nullptr, "tool_call_id"}, "a string");
+    result.id = id->string();
+    if (const auto content = json.find("content")) {
+        result.content = content->raw();
+        PAL_CHECK(read_content(result.inner, *content, {nullptr, "content"}));
+    }
+    result.text = joined_text(message, result.inner);
+    message.parts.push_back(std::move(result));
+    return {};
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+void write_file(JsonWriter& out, const NeutralPart& part) {
+    out.begin_object().field("type", "file").key("file").begin_object();
+    if (part.source_kind == SourceKind::file_id) {
+        out.field("file_id", part.source);
+    } else {
+        out.field("filename", part.name.empty() ? "file" : part.name).key("file_data");
+        out.string(url_of(part));
+    }
+    out.end_object().end_object();
+}
+
+// The format's word for a clip's type: "audio/mpeg" is "mp3" here.
+std::string_view audio_format(std::string_view type) {
+    if (type.starts_with("audio/")) type.remove_prefix(6);
+    return type == "mpeg" ? "mp3" : type == "x-wav" ? "wav" : type;
+}
+
+bool write_media(JsonWriter& out, const NeutralPart& part) {
+    const bool inline_data = part.source_kind == SourceKind::base64;
+    if (part.kind == PartKind::image && (inline_data || part.source_kind == SourceKind::url)) {
+        out.begin_object().field("type", "image_url").key("image_url").begin_object();
+        out.field("url", url_of(part)).end_object().end_object();
+        return true;
+    }
+    if (part.kind == PartKind::audio && inline_data) {
+        out.begin_object().field("type", "input_audio").key("input_audio").begin_object();
+        out.field("data", part.source).field("format", audio_format(part.media_type));
+        out.end_object().end_object();
+        return true;
+    }
+    if (part.kind == PartKind::document &&
+        (inline_data || part.source_kind == SourceKind::file_id)) {
+        write_file(out, part);
+        return true;
+    }
+    return false;
+}
+
+void write_text_part(JsonWriter& out, std::string_view text) {
+    out.begin_object().field("type", "text").field("text", text).end_object();
+}
+
+std::string write_result(const NeutralPart& part, std::vector<std::string>& lost) {
+    std::string text;
+    JsonWriter out(text);
+    out.begin_object().field("role", "tool").field("tool_call_id", part.id);
+    if (part.is_error) lose(lost, part, "a tool message has no error flag");
+    std::size_t texts = 0;
+    for (const NeutralPart& inner : part.inner) {
+        if (is_textual(inner))
+            ++texts;
+        else
+            lose(lost, inner, "a tool message carries text only");
+    }
+    out.key("content");
+    if (texts == 1 || part.inner.empty()) {
+        for (const NeutralPart& inner : part.inner)
+            if (is_textual(inner)) out.string(textual(inner));
+        if (part.inner.empty()) out.string(part.text);
+    } else {
+        out.begin_array();
+        for (const NeutralPart& inner : part.inner)
+            if (is_textual(inner)) write_text_part(out, textual(inner));
+        if (texts == 0) write_text_part(out, "[content left out]");
+        out.end_array();
+    }
+    out.end_object();
+    return text;
+}
+
+// Texts and media; one text alone is a string.
+void write_content(JsonWriter& out, const std::vector<const NeutralPart*>& parts,
+                   std::vector<std::string>& lost) {
+    if (parts.size() == 1 && is_textual(*parts[0])) {
+        out.string(textual(*parts[0]));
+        return;
+    }
+    out.begin_array();
+    std::size_t written = 0;
+    for (const NeutralPart* part : parts) {
+        if (is_textual(*part)) {
+            write_text_part(out, textual(*part));
+            ++written;
+        } else if (write_media(out, *part)) {
+            ++written;
+        } else {
+            lose(lost, *part, "its source has no form in Chat Completions");
+        }
+    }
+    if (written == 0) write_text_part(out, "[content left out]");
+    out.end_array();
+}
+
+void write_call(JsonWriter& out, const NeutralPart& part) {
+    const PlainArguments arguments = plain_arguments(part);
+    const std::string_view type = arguments.custom ? "custom" : "function";
+    out.begin_object().field("id", part.id).field("type", type).key(type).begin_object();
+    out.field("name", part.name);
+    out.field(arguments.custom ? "input" : "arguments", arguments.text);
+    out.end_object().end_object();
+}
+
+// What an assistant message has no room for is reported; gives the texts.
+std::vector<const NeutralPart*> assistant_texts(const NeutralMessage& message,
+                                                std::vector<std::string>& lost) {
+    std::vector<const NeutralPart*> texts;
+    for (const NeutralPart& part : message.parts) {
+        if (part.annotated) lose(lost, part, "citations are not carried over");
+        if (is_textual(part))
+            texts.push_back(&part);
+        else if (part.kind == PartKind::reasoning)
+            lose(lost, part, "reasoning is not carried over");
+        else if (part.server || part.builtin)
+            lose(lost, part, "a tool of another provider");
+        else if (part.kind != PartKind::refusal && part.kind != PartKind::tool_call)
+            lose(lost, part, "has no form in an assistant message");
+    }
+    return texts;
+}
+
+std::string write_assistant(const NeutralMessage& message, std::vector<std::string>& lost) {
+    std::string text;
+    JsonWriter out(text);
+    out.begin_object().field("role", "assistant").key("content");
+    const std::vector<const NeutralPart*> texts = assistant_texts(message, lost);
+    bool calls = false;
+    const NeutralPart* refusal = nullptr;
+    for (const NeutralPart& part : message.parts) {
+        calls = calls || is_function_call(part);
+        if (part.kind == PartKind::refusal) refusal = &part;
+    }
+    if (!texts.empty()) {
+        write_content(out, texts, lost);
+    } else if (calls || refusal) {
+        out.null();
+    } else {
+        out.string("");
+    }
+    if (refusal) out.field("refusal", refusal->text);
+    if (calls) {
+        out.key("tool_calls").begin_array();
+        for (const NeutralPart& part : message.parts)
+            if (is_function_call(part)) write_call(out, part);
+        out.end_array();
+    }
+    out.end_object();
+    return text;
+}
+
+std::string_view written_role(const NeutralMessage& message) {
+    if (message.role != Role::system) return "user";
+    return message.role_text == "developer" ? "developer" : "system";
+}
+
+}  // namespace
+
+Result<NeutralMessage> read_openai_chat(JsonValue json) {
+    if (!json.is_object())
+        return fail(ErrorCode::invalid_request, "expected a message (an object)");
+    NeutralMessage message;
+    const auto role = json.find("role");
+    if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
+    message.role_text = role->string();
+    message.role = role_by_name(message.role_text);
+    if (message.role == Role::tool) {
+        PAL_CHECK(read_result(message, json));
+        return message;
+    }
+    if (message.role == Role::assistant) read_reasoning(message, json);
+    if (const auto content = json.find("content"))
+        PAL_CHECK(read_content(message.parts, *content, {nullptr, "content"}));
+    if (message.role == Role::other)
+        message.parts.push_back({.type = message.role_text, .json = json.raw()});
+    if (message.role != Role::assistant) return message;
+    const std::string_view refusal = any_string(json, "refusal");
+    if (!refusal.empty())
+        message.parts.push_back({.kind = PartKind::refusal, .type = "refusal", .text = refusal});
+    PAL_CHECK(read_calls(message, json));
+    return message;
+}
+
+std::vector<std::string> write_openai_chat(const NeutralMessage& message,
+                                           std::vector<std::string>& lost) {
+    std::vector<std::string> written;
+    if (message.role == Role::assistant) {
+        written.push_back(write_assistant(message, lost));
+        return written;
+    }
+    std::vector<const NeutralPart*> rest;
+    for (const NeutralPart& part : message.parts) {
+        if (is_function_result(part))
+            written.push_back(write_result(part, lost));
+        else if (is_textual(part) || is_media(part))
+            rest.push_back(&part);
+        else
+            lose(lost, part, "has no form in Chat Completions");
+    }
+    if (rest.empty() && !written.empty()) return written;
+    std::string text;
+    JsonWriter out(text);
+    out.begin_object().field("role", written_role(message)).key("content");
+    if (rest.empty())
+        out.string("");
+    else
+        write_content(out, rest, lost);
+    out.end_object();
+    written.push_back(std::move(text));
+    return written;
+}
+
+}  // namespace palimpsest
