@@ -5,14 +5,14 @@
 // that profits from memory (thousands of texts, one after another) goes through a TokenCounter,
 // which owns a bounded cache and belongs to one thread.
 #pragma once
+#include "palimpsest/error.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "palimpsest/error.h"
 
 namespace palimpsest {
 

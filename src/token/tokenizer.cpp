@@ -1,6 +1,8 @@
 // The table of schemes, and the tokenizers that need no vocabulary.
 #include "palimpsest/tokenizer.h"
 
+#include "token/encoding.h"
+
 #include <utility>
 
 namespace palimpsest {
@@ -54,8 +56,10 @@ std::shared_ptr<const Tokenizer> approx_tokenizer() {
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(std::string_view name) {
     if (name == "approx") return approx_tokenizer();
-    return fail(ErrorCode::not_found, "no tokenizer '" + std::string(name) + "'; there is: approx",
-                "encoding");
+    Result<std::shared_ptr<const Encoding>> encoding = open_encoding(name);
+    if (encoding) return *std::move(encoding);
+    encoding.error().message += ", approx";
+    return std::unexpected(std::move(encoding).error());
 }
 
 std::shared_ptr<const Tokenizer> make_tokenizer(OwnTokenizer own) {

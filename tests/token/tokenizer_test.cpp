@@ -2,7 +2,6 @@
 #include "palimpsest/tokenizer.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 namespace palimpsest {

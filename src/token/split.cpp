@@ -1,0 +1,186 @@
+#include "token/split.h"
+
+#include "token/table_layout.h"
+#include "token/tables.h"
+
+namespace palimpsest {
+namespace {
+
+struct Char {
+    CharClass kind = CharClass::other;
+    std::uint32_t size = 0;  // Bytes; 0 at the end of the text.
+};
+
+std::uint32_t byte(const char* at) {
+    return static_cast<std::uint8_t>(*at);
+}
+
+Char char_at(const char* at, const char* end) {
+    if (at == end) return {};
+    std::uint32_t code = byte(at), size = 1;
+    if (code >= 0xF0) {
+        code = (code & 7) << 18 | (byte(at + 1) & 63) << 12 | (byte(at + 2) & 63) << 6 |
+               (byte(at + 3) & 63);
+        size = 4;
+    } else if (code >= 0xE0) {
+        code = (code & 15) << 12 | (byte(at + 1) & 63) << 6 | (byte(at + 2) & 63);
+        size = 3;
+    } else if (code >= 0x80) {
+        code = (code & 31) << 6 | (byte(at + 1) & 63);
+        size = 2;
+    }
+    const std::uint8_t* table = class_table();
+    const std::uint8_t kind = table[class_index_size + 256u * table[code >> 8] + (code & 255)];
+    return {static_cast<CharClass>(kind), size};
+}
+
+// Sets of classes as bits.
+constexpr std::uint32_t bit(CharClass kind) {
+    return 1u << static_cast<std::uint32_t>(kind);
+}
+constexpr std::uint32_t letters =
+    bit(CharClass::upper) | bit(CharClass::lower) | bit(CharClass::letter);
+constexpr std::uint32_t both_cases = bit(CharClass::letter) | bit(CharClass::mark);
+constexpr std::uint32_t first_letters = bit(CharClass::upper) | both_cases;
+constexpr std::uint32_t last_letters = bit(CharClass::lower) | both_cases;
+constexpr std::uint32_t digits = bit(CharClass::number);
+constexpr std::uint32_t spaces = bit(CharClass::space) | bit(CharClass::newline);
+constexpr std::uint32_t signs = ~(letters | digits | spaces);
+
+bool is_in(Char c, std::uint32_t set) {
+    return c.size != 0 && (bit(c.kind) & set) != 0;
+}
+
+const char* skip(const char* at, const char* end, std::uint32_t set) {
+    for (Char c = char_at(at, end); is_in(c, set); c = char_at(at, end)) at += c.size;
+    return at;
+}
+
+const char* skip_bytes(const char* at, const char* end, const char* any) {
+    for (; at != end; ++at) {
+        const char* found = any;
+        while (*found != 0 && *found != *at) ++found;
+        if (*found == 0) break;
+    }
+    return at;
+}
+
+// [Lu Lt Lm Lo M]*[Ll Lm Lo M]+ or, failing that, [Lu Lt Lm Lo M]+: if no lower-case letter follows
+// the first run, the run gives back what comes after its last letter that has no case.
+const char* cased_word_end(const char* at, const char* end) {
+    const char* last_both = nullptr;
+    Char c = char_at(at, end);
+    for (; is_in(c, first_letters); c = char_at(at, end)) {
+        at += c.size;
+        if (is_in(c, both_cases)) last_both = at;
+    }
+    if (is_in(c, last_letters)) return skip(at, end, last_letters);
+    return last_both != nullptr ? last_both : at;
+}
+
+// \s*[\r\n]+|\s+(?!\S)|\s+ at a white-space character.
+template <bool newline_rule>
+const char* space_end(const char* at, const char* end) {
+    const char* const start = at;
+    const char* last = at;
+    const char* after_newline = nullptr;
+    Char c = char_at(at, end);
+    for (; is_in(c, spaces); c = char_at(at, end)) {
+        last = at;
+        at += c.size;
+        if (c.kind == CharClass::newline) after_newline = at;
+    }
+    if (newline_rule && after_newline != nullptr) return after_newline;
+    return at == end || last == start ? at : last;
+}
+
+template <Family family>
+const char* number_end(const char* at, const char* end) {
+    constexpr int most = family == Family::qwen ? 1 : 3;
+    if constexpr (family == Family::r50k) return skip(at, end, digits);
+    Char c = char_at(at, end);
+    for (int n = 0; n < most && is_in(c, digits); ++n, c = char_at(at, end)) at += c.size;
+    return at;
+}
+
+std::uint32_t lower_case(const char* at) {
+    const std::uint32_t c = byte(at);
+    return c - 'A' < 26 ? c | 0x20 : c;
+}
+
+// 's|'t|'re|'ve|'m|'ll|'d as written.
+std::uint32_t plain_contraction(const char* at, const char* end) {
+    const std::uint32_t size = contraction(at, end);
+    for (std::uint32_t i = 1; i < size; ++i)
+        if (byte(at + i) - 'a' >= 26) return 0;
+    return size;
+}
+
+const char* r50k_end(const char* at, const char* end) {
+    if (const std::uint32_t size = plain_contraction(at, end)) return at + size;
+    const char* const word = at + (*at == ' ');
+    const Char c = char_at(word, end);
+    if (is_in(c, letters)) return skip(word, end, letters);
+    if (is_in(c, digits)) return skip(word, end, digits);
+    if (is_in(c, signs)) return skip(word, end, signs);
+    return space_end<false>(at, end);
+}
+
+template <Family family>
+const char* word_end(const char* at, const char* end) {
+    if constexpr (family != Family::o200k) return skip(at, end, letters);
+    at = cased_word_end(at, end);
+    return at + contraction(at, end);
+}
+
+}  // namespace
+
+std::uint32_t contraction(const char* at, const char* end) {
+    if (end - at < 2 || *at != '\'') return 0;
+    const std::uint32_t c = lower_case(at + 1);
+    if (c == 's' || c == 't' || c == 'm' || c == 'd') return 2;
+    if (end - at < 3) return 0;
+    const std::uint32_t d = lower_case(at + 2);
+    if (c == 'l' && d == 'l') return 3;
+    if ((c == 'v' || c == 'r') && d == 'e') return 3;
+    return c == 0xC5 && d == 0xBF ? 3 : 0;
+}
+
+template <Family family>
+const char* piece_end(const char* at, const char* end) {
+    if constexpr (family == Family::r50k) return r50k_end(at, end);
+    constexpr bool cased = family == Family::o200k;
+    if constexpr (!cased)
+        if (const std::uint32_t size = contraction(at, end)) return at + size;
+    constexpr std::uint32_t word = cased ? letters | bit(CharClass::mark) : letters;
+    const Char c = char_at(at, end);
+    if (is_in(c, word)) return word_end<family>(at, end);
+    if (is_in(c, digits)) return number_end<family>(at, end);
+    const char* const next = at + c.size;
+    const Char d = char_at(next, end);
+    if (c.kind != CharClass::newline && is_in(d, word)) return word_end<family>(next, end);
+    if (is_in(c, signs) || (*at == ' ' && is_in(d, signs)))
+        return skip_bytes(skip(next, end, signs), end, cased ? "\r\n/" : "\r\n");
+    return space_end<true>(at, end);
+}
+
+template const char* piece_end<Family::o200k>(const char*, const char*);
+template const char* piece_end<Family::cl100k>(const char*, const char*);
+template const char* piece_end<Family::qwen>(const char*, const char*);
+template const char* piece_end<Family::r50k>(const char*, const char*);
+
+const char* piece_end(Family family, const char* at, const char* end) {
+    switch (family) {
+        case Family::o200k:
+            return piece_end<Family::o200k>(at, end);
+        case Family::cl100k:
+            return piece_end<Family::cl100k>(at, end);
+        case Family::qwen:
+            return piece_end<Family::qwen>(at, end);
+        case Family::r50k:
+            break;
+    }
+    return piece_end<Family::r50k>(at, end);
+}
+
+}  // namespace palimpsest

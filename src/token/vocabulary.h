@@ -1,0 +1,70 @@
+// A compiled vocabulary, read in place: which bytes are a token, and which two tokens may stand
+// side by side. Immutable; a few pointers into a table that lives for ever.
+#pragma once
+#include "token/table_layout.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace palimpsest {
+
+class Vocabulary {
+public:
+    explicit Vocabulary(const std::byte* table);
+
+    Token ids() const { return ids_; }
+    std::string_view bytes(Token token) const {
+        return {bytes_ + starts_[token], starts_[token + 1] - starts_[token]};
+    }
+    std::uint32_t length(Token token) const { return (tokens_[token] >> 40) & 0xFF; }
+    // The next shorter token with which `token` begins, or no_token.
+    Token shorter(Token token) const { return prefixes_[token]; }
+
+    // The longest token at the start of the text, which must not be empty.
+    Token longest(const char* text, const char* end) const {
+        std::uint64_t unit = trie_[0];
+        std::uint32_t at = 0;
+        Token best = no_token;
+        for (; text != end; ++text) {
+            const std::uint32_t child = base(unit) + static_cast<std::uint8_t>(*text);
+            unit = trie_[child];
+            if (parent(unit) != at) break;
+            at = child;
+            const auto token = static_cast<Token>(unit >> 44);
+            if (token != no_token) best = token;
+        }
+        return best;
+    }
+
+    // Would merging leave this border alone when `left` and `right` are made of adjacent bytes?
+    // A sequence of tokens is what merging its bytes gives exactly when this holds at each border.
+    bool may_follow(Token left, Token right) const;
+
+    // The token of `right` after `left` merged, or no_token.
+    Token merged(Token left, Token right) const {
+        const std::uint64_t key = pair_key(left, right);
+        for (std::uint32_t slot = pair_slot(key, pair_bits_);; slot = (slot + 1) & pair_mask_) {
+            const std::uint64_t entry = pairs_[slot];
+            if ((entry & pair_part) == key) return static_cast<Token>(entry >> 40);
+            if (entry == free_pair) return no_token;
+        }
+    }
+
+private:
+    static constexpr std::uint64_t pair_part = (std::uint64_t{1} << 40) - 1;
+    static std::uint32_t base(std::uint64_t unit) { return unit & 0x3FFFFF; }
+    static std::uint32_t parent(std::uint64_t unit) { return (unit >> 22) & 0x3FFFFF; }
+    Token left_of(Token token) const { return tokens_[token] & 0xFFFFF; }
+    Token right_of(Token token) const { return (tokens_[token] >> 20) & 0xFFFFF; }
+
+    const std::uint64_t* trie_ = nullptr;
+    const std::uint64_t* tokens_ = nullptr;
+    const std::uint64_t* pairs_ = nullptr;
+    const std::uint32_t* prefixes_ = nullptr;
+    const std::uint32_t* starts_ = nullptr;
+    const char* bytes_ = nullptr;
+    std::uint32_t ids_ = 0, pair_bits_ = 0, pair_mask_ = 0;
+};
+
+}  // namespace palimpsest
