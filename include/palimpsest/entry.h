@@ -52,6 +52,7 @@ struct BasisItem {
 
 // The whole state of the view after an edit entry. Messages after `upto` are verbatim, also those
 // that are older than the entry itself (a summary that was made while the conversation went on).
+// An entry does not know its own seq before it is written: see resolve_basis() in src/core/fold.h.
 struct Basis {
     Seq upto = {};
     std::uint16_t scheme = 0;

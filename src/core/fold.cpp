@@ -217,6 +217,22 @@ Basis seal_basis(const Fold& fold, const Basis* old, std::span<const MessageFact
     return basis;
 }
 
+Basis store_basis(Basis basis) {
+    std::erase(basis.applied, seq_of_new);
+    for (BasisItem& item : basis.items)
+        if (item.by == seq_of_new) item.by = Seq{};
+    return basis;
+}
+
+Basis resolve_basis(const Entry& entry) {
+    PAL_ASSERT(basis_of(entry.body));
+    Basis basis = *basis_of(entry.body);
+    for (BasisItem& item : basis.items)
+        if (item.treatment != Treatment::verbatim && item.by == Seq{}) item.by = entry.seq;
+    if (kind_of(entry.body) != EntryKind::undo) basis.applied.push_back(entry.seq);
+    return basis;
+}
+
 std::uint64_t tokens_of(const Basis& basis) {
     std::uint64_t tokens = 0;
     std::map<std::pair<Seq, std::uint32_t>, bool> seen;

@@ -71,6 +71,12 @@ std::vector<Range> facts_needed(const Fold& fold, const Basis* old);
 Basis seal_basis(const Fold& fold, const Basis* old, std::span<const MessageFact> facts,
                  std::uint16_t scheme);
 
+// An entry is planned before its seq is known. It is folded under the name `seq_of_new`, and stored
+// without it: store_basis() takes the name out, resolve_basis() puts the real seq in.
+constexpr Seq seq_of_new = seq_max;
+Basis store_basis(Basis basis);
+Basis resolve_basis(const Entry& entry);  // of an entry that carries one
+
 // The tokens of the whole view that a basis describes (up to its `upto`).
 std::uint64_t tokens_of(const Basis& basis);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -90,13 +91,11 @@ Picture judge(const Log& log, Seq at) {
 // ---- the short way -----------------------------------------------------------------------------
 
 Picture from_basis(const Log& log, Seq at) {
-    const Basis* basis = nullptr;
+    Basis basis;
     for (const Entry& entry : log)
-        if (entry.seq <= at && basis_of(entry.body)) basis = basis_of(entry.body);
+        if (entry.seq <= at && basis_of(entry.body)) basis = resolve_basis(entry);
     Picture picture;
-    const Basis none;
-    if (!basis) basis = &none;
-    picture.tokens = tokens_of(*basis);
+    picture.tokens = tokens_of(basis);
     std::set<std::pair<Seq, std::uint32_t>> summaries;
     const auto show_messages = [&](Range range, const BasisItem& item) {
         for (const Entry& entry : log) {
@@ -107,9 +106,9 @@ Picture from_basis(const Log& log, Seq at) {
             picture.shown.push_back({entry.seq, item.treatment, item.by, item.edit});
         }
     };
-    for (const BasisItem& item : basis->items) show_messages(item.range, item);
+    for (const BasisItem& item : basis.items) show_messages(item.range, item);
     for (const Entry& entry : log)
-        if (entry.seq > basis->upto && entry.seq <= at &&
+        if (entry.seq > basis.upto && entry.seq <= at &&
             kind_of(entry.body) == EntryKind::message) {
             picture.shown.push_back({entry.seq, Treatment::verbatim, Seq{}, 0});
             picture.tokens += tokens_of_message(entry.seq);
@@ -164,10 +163,10 @@ public:
 private:
     void add(Body body) { log_.push_back({end() + 1, Time{}, 0, std::move(body)}); }
 
-    const Basis* newest_basis() const {
+    std::optional<Basis> newest_basis() const {
         for (auto entry = log_.rbegin(); entry != log_.rend(); ++entry)
-            if (const Basis* basis = basis_of(entry->body)) return basis;
-        return nullptr;
+            if (basis_of(entry->body)) return resolve_basis(*entry);
+        return std::nullopt;
     }
 
     Range random_range(Seq upto) {
@@ -188,19 +187,19 @@ private:
     // Appends an edit entry whose basis reaches to `upto`; the tail after it stays verbatim.
     void edit(Body body, Seq upto) {
         if (upto.value == 0) return;
-        const Seq seq = end() + 1;
-        const Basis* old = newest_basis();
-        const Change change = change_of(seq, body);
+        const std::optional<Basis> newest = newest_basis();
+        const Basis* old = newest ? &*newest : nullptr;
+        const Change change = change_of(seq_of_new, body);
         Fold fold;
         if (std::holds_alternative<UndoEntry>(body) || needs_refold(change)) {
             Log with = log_;
-            with.push_back({seq, Time{}, 0, body});
-            fold = refold(changes_in_force(with, seq), upto);
+            with.push_back({seq_of_new, Time{}, 0, body});
+            fold = refold(changes_in_force(with, seq_of_new), upto);
         } else {
             fold = old ? resume_fold(*old, upto) : empty_fold(upto);
             apply_change(fold, change);
         }
-        *basis_of(body) = seal_basis(fold, old, facts(facts_needed(fold, old)), 1);
+        *basis_of(body) = store_basis(seal_basis(fold, old, facts(facts_needed(fold, old)), 1));
         add(std::move(body));
     }
 
