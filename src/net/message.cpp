@@ -1,5 +1,7 @@
 #include "net/message.h"
 
+#include "base/json_write.h"
+
 #include <algorithm>
 
 namespace palimpsest {
@@ -17,24 +19,6 @@ int hex_digit(char c) {
 }
 
 constexpr std::string_view hex = "0123456789abcdef";
-
-std::string json_string(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20) {
-            out += "\\u00";
-            out += hex[byte >> 4];
-            out += hex[byte & 15];
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
-}
 
 Result<std::string> decode(std::string_view text, bool plus_is_space) {
     std::string out;

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "net/chunked.h"
+#include "net/body.h"
 #include "net/session_list.h"
 #include "net/wire.h"
 
@@ -144,65 +144,35 @@ Task<std::size_t> Session::read_head(std::optional<HttpFault>& fault) {
 }
 
 Task<bool> Session::read_body(std::optional<HttpFault>& fault) {
-    if (head_.framing == BodyFraming::none) co_return true;
-    if (head_.framing == BodyFraming::length &&
-        head_.body_bytes > list_.shared.options.max_body_bytes) {
-        fault = HttpFault{413, "the body is larger than this server accepts"};
-        co_return false;
-    }
-    co_await invite_body();
-    begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
-    bool complete = false;
-    if (head_.framing == BodyFraming::length)
-        complete = co_await read_sized_body(fault);
-    else
-        complete = co_await read_chunked_body(fault);
-    if (!complete && timed_out_) fault = timeout_fault();
-    end_wait();
-    co_return complete && !fault;
-}
-
-Task<void> Session::invite_body() {
-    if (head_.expects_continue && in_.empty()) co_await transmit("HTTP/1.1 100 Continue\r\n\r\n");
-}
-
-Task<bool> Session::read_sized_body(std::optional<HttpFault>&) {
+    const HttpServerOptions& options = list_.shared.options;
+    BodyReader reader(head_.framing, head_.body_bytes, options.max_body_bytes);
     std::string& body = head_.request.body;
     std::size_t progress = 0;
+    bool invited = !head_.expects_continue;
+    begin_wait(Wait::body, options.body_timeout_ms);
     while (true) {
-        const std::size_t taken =
-            std::min(in_.size(), static_cast<std::size_t>(head_.body_bytes) - body.size());
-        body.append(in_, 0, taken);
-        in_.erase(0, taken);
-        if (body.size() == head_.body_bytes) co_return true;
-        if (body.size() >= progress + body_progress_bytes) {
-            progress = body.size();
-            begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
-        }
-        const bool received = co_await receive();
-        if (!received) co_return false;
-    }
-}
-
-Task<bool> Session::read_chunked_body(std::optional<HttpFault>& fault) {
-    ChunkedBody chunked(list_.shared.options.max_body_bytes);
-    std::string& body = head_.request.body;
-    std::size_t progress = 0;
-    while (true) {
-        auto taken = chunked.take(in_, body);
+        auto taken = reader.take(in_, body);
         if (!taken) {
             fault = std::move(taken).error();
             co_return false;
         }
-        in_.erase(0, *taken);
-        if (chunked.done()) co_return true;
-        if (body.size() >= progress + body_progress_bytes) {
+        if (reader.done()) break;
+        if (!invited) {
+            invited = true;
+            const bool sent = co_await transmit("HTTP/1.1 100 Continue\r\n\r\n");
+            if (!sent) co_return false;
+        }
+        if (body.size() >= progress + body_progress_bytes || wait_ != Wait::body) {
             progress = body.size();
-            begin_wait(Wait::body, list_.shared.options.body_timeout_ms);
+            begin_wait(Wait::body, options.body_timeout_ms);
         }
         const bool received = co_await receive();
-        if (!received) co_return false;
+        if (received) continue;
+        if (timed_out_) fault = timeout_fault();
+        co_return false;
     }
+    end_wait();
+    co_return true;
 }
 
 Task<void> Session::call_service() {

@@ -61,9 +61,6 @@ private:
     Task<bool> serve_one();
     Task<std::size_t> read_head(std::optional<HttpFault>& fault);
     Task<bool> read_body(std::optional<HttpFault>& fault);
-    Task<bool> read_sized_body(std::optional<HttpFault>& fault);
-    Task<bool> read_chunked_body(std::optional<HttpFault>& fault);
-    Task<void> invite_body();
     Task<void> call_service();
     Task<bool> finish_stream();
     Task<bool> send_response(HttpResponse response);

@@ -29,6 +29,8 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual int descriptor() const = 0;
+    // To be called until it is `done`, before anything else.
+    virtual IoResult shake_hands() { return {IoState::done, 0}; }
     virtual IoResult read_some(std::span<char> buffer) = 0;
     virtual IoResult write_some(std::string_view bytes) = 0;
     // Tells the peer that nothing more comes, as far as that goes without waiting.

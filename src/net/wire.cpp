@@ -64,6 +64,14 @@ void append_value(std::string& out, std::string_view value) {
     }
 }
 
+// Nothing for a field that is ours to set or has no valid name.
+void append_header(std::string& out, const HttpHeaders::Field& field) {
+    if (!is_token(field.name) || is_framing_field(field.name)) return;
+    out.append(field.name).append(": ");
+    append_value(out, field.value);
+    out += "\r\n";
+}
+
 // One line per line of `text`, each with the field's name. "\r\n", "\r" and "\n" end a line.
 void append_lines(std::string& out, std::string_view field, std::string_view text) {
     while (true) {
@@ -94,15 +102,24 @@ bool is_bodiless(int status) {
     return status < 200 || status == 204 || status == 304;
 }
 
+std::string write_request_head(const HttpRequest& request, std::string_view host,
+                               std::string_view prefix) {
+    std::string out = request.method + " ";
+    out.append(prefix).append(request.target).append(" HTTP/1.1\r\nHost: ");
+    append_value(out, host);
+    out += "\r\n";
+    for (const auto& field : request.headers)
+        if (!equal_without_case(field.name, "host")) append_header(out, field);
+    const std::string_view method = request.method;
+    if (!request.body.empty() || method == "POST" || method == "PUT" || method == "PATCH")
+        out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+    return out + "\r\n";
+}
+
 std::string write_response_head(const HttpResponse& response, const ResponseFraming& framing) {
     std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
     out.append(status_text(response.status)).append("\r\n");
-    for (const auto& [name, value] : response.headers) {
-        if (!is_token(name) || is_framing_field(name)) continue;
-        out.append(name).append(": ");
-        append_value(out, value);
-        out += "\r\n";
-    }
+    for (const auto& field : response.headers) append_header(out, field);
     if (framing.stream && framing.chunked)
         out += "Transfer-Encoding: chunked\r\n";
     else if (!framing.stream && !is_bodiless(response.status))

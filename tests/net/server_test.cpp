@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "net/http.h"
+#include "started.h"
 #include "wire_client.h"
 
 namespace palimpsest {
@@ -20,19 +21,6 @@ HttpResponse mirror(const HttpRequest& request) {
     response.headers.add("X-Thread", "worker");
     return response;
 }
-
-// A started server; fails the test if it cannot start.
-class Started {
-public:
-    explicit Started(HttpService service, HttpServerOptions options = {})
-        : server(std::move(options), std::move(service)) {
-        const auto result = server.start();
-        EXPECT_TRUE(result) << result.error().message;
-        port = result.value_or(0);
-    }
-    HttpServer server;
-    std::uint16_t port = 0;
-};
 
 TEST(http_server, answers_a_plain_request) {
     Started started(on_workers(mirror));

@@ -1,4 +1,4 @@
-// chunked: undoes the chunked transfer coding as bytes arrive, strictly, without I/O.
+// body: finds the body of a request or response in the bytes that arrive, strictly, without I/O.
 //
 // Invariants: a chunk line is hex digits, an optional ;extension, CRLF; chunk data is followed by
 // CRLF; nothing else is accepted. What is not body (sizes, extensions, trailers) is bounded, so an
@@ -36,6 +36,23 @@ private:
     std::size_t trailer_bytes_ = 0;
     std::string line_;
     State state_ = State::size_line;
+};
+
+// A body of any framing.
+class BodyReader {
+public:
+    BodyReader(BodyFraming framing, std::uint64_t body_bytes, std::uint64_t max_body_bytes);
+
+    // Moves body bytes from the front of `in` to the end of `body`. 413 when it passes the limit,
+    // at once if its length was announced.
+    std::expected<void, HttpFault> take(std::string& in, std::string& body);
+    bool done() const;
+
+private:
+    BodyFraming framing_;
+    std::uint64_t left_;  // until the announced end, or until the limit
+    ChunkedBody chunked_;
+    bool too_large_;
 };
 
 }  // namespace palimpsest

@@ -1,4 +1,4 @@
-#include "net/chunked.h"
+#include "net/body.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,6 +6,7 @@
 namespace palimpsest {
 namespace {
 
+constexpr std::string_view too_large_text = "the body is larger than accepted here";
 constexpr std::size_t max_line_bytes = 4096;
 constexpr std::size_t max_extension_bytes = 16 * 1024;
 constexpr std::size_t max_trailer_bytes = 16 * 1024;
@@ -53,7 +54,7 @@ std::expected<void, HttpFault> ChunkedBody::use_size_line() {
     });
     if (control) return refuse(400, "a chunk extension holds a control character");
     total_ += left_;
-    if (total_ > max_body_bytes_) return refuse(413, "the body is larger than this server accepts");
+    if (total_ > max_body_bytes_) return refuse(413, std::string(too_large_text));
     state_ = left_ == 0 ? State::trailers : State::content;
     return {};
 }
@@ -94,6 +95,35 @@ std::expected<std::size_t, HttpFault> ChunkedBody::take(std::string_view bytes, 
         line_.clear();
     }
     return given - bytes.size();
+}
+
+BodyReader::BodyReader(BodyFraming framing, std::uint64_t body_bytes, std::uint64_t max_body_bytes)
+    : framing_(framing),
+      left_(framing == BodyFraming::length ? body_bytes : max_body_bytes),
+      chunked_(max_body_bytes),
+      too_large_(framing == BodyFraming::length && body_bytes > max_body_bytes) {}
+
+std::expected<void, HttpFault> BodyReader::take(std::string& in, std::string& body) {
+    if (too_large_) return refuse(413, std::string(too_large_text));
+    if (framing_ == BodyFraming::none) return {};
+    if (framing_ == BodyFraming::chunked) {
+        auto taken = chunked_.take(in, body);
+        if (!taken) return std::unexpected(std::move(taken).error());
+        in.erase(0, *taken);
+        return {};
+    }
+    if (framing_ == BodyFraming::until_close && in.size() > left_)
+        return refuse(413, std::string(too_large_text));
+    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
+    body.append(in, 0, taken);
+    in.erase(0, taken);
+    left_ -= taken;
+    return {};
+}
+
+bool BodyReader::done() const {
+    if (framing_ == BodyFraming::chunked) return chunked_.done();
+    return framing_ == BodyFraming::none || (framing_ == BodyFraming::length && left_ == 0);
 }
 
 }  // namespace palimpsest

@@ -1,0 +1,189 @@
+#include "net/stream.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "net/tls.h"
+
+namespace palimpsest {
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+std::string text_of(int error) {
+    return std::generic_category().message(error);
+}
+
+// A connected transport, or why not.
+std::expected<std::unique_ptr<Transport>, std::string> connect_to(const addrinfo& address,
+                                                                  const Patience& patience) {
+    const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+    const int fd = ::socket(address.ai_family, type, 0);
+    if (fd < 0) return std::unexpected(text_of(errno));
+    auto transport = tcp_transport(fd);
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return transport;
+    if (errno != EINPROGRESS) return std::unexpected(text_of(errno));
+    const auto outcome = patience.wait(fd, POLLOUT);
+    if (outcome == Patience::Outcome::timed_out) return std::unexpected("timed out");
+    if (outcome == Patience::Outcome::interrupted) return std::unexpected("interrupted");
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return std::unexpected(text_of(error));
+    return transport;
+}
+
+}  // namespace
+
+void Patience::Wake::operator()() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, &one, sizeof one);
+}
+
+Patience::Time Patience::after(int timeout_ms) {
+    if (timeout_ms <= 0) return Time::max();
+    return std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+}
+
+Patience::Patience(int timeout_ms, std::stop_token stop)
+    : whole_(after(timeout_ms)), until_(whole_) {
+    if (!stop.stop_possible()) return;
+    interrupt_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupt_ >= 0) callback_.emplace(std::move(stop), Wake{interrupt_});
+}
+
+Patience::~Patience() {
+    callback_.reset();
+    if (interrupt_ >= 0) ::close(interrupt_);
+}
+
+void Patience::restart(int timeout_ms) {
+    until_ = std::min(whole_, after(timeout_ms));
+}
+
+Patience::Outcome Patience::wait(int descriptor, short events, short* seen) const {
+    std::array<pollfd, 2> waiting = {pollfd{.fd = descriptor, .events = events, .revents = 0},
+                                     pollfd{.fd = interrupt_, .events = POLLIN, .revents = 0}};
+    while (true) {
+        int left = -1;
+        if (until_ != Time::max()) {
+            const auto span = std::chrono::ceil<std::chrono::milliseconds>(
+                until_ - std::chrono::steady_clock::now());
+            left = static_cast<int>(
+                std::clamp<std::int64_t>(span.count(), 0, std::numeric_limits<int>::max()));
+        }
+        const int count = ::poll(waiting.data(), waiting.size(), left);
+        if (count < 0 && errno == EINTR) continue;
+        if (waiting[1].revents != 0) return Outcome::interrupted;
+        if (count == 0) return Outcome::timed_out;
+        if (seen != nullptr) *seen = waiting[0].revents;
+        return Outcome::ready;
+    }
+}
+
+Result<Stream> Stream::connect(const Url& url, const std::string& ca_file,
+                               const Patience& patience) {
+    const std::string what = "cannot connect to " + url.authority() + ": ";
+    addrinfo hints = {};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(url.port);
+    if (const int failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found))
+        return fail(ErrorCode::unavailable, what + ::gai_strerror(failed));
+    const Addresses addresses(found, &::freeaddrinfo);
+    std::string why = "no address";
+    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+        auto transport = connect_to(*address, patience);
+        if (!transport) {
+            why = std::move(transport).error();
+            continue;
+        }
+        if (!url.tls) return Stream(*std::move(transport));
+        PAL_TRY(secure, tls_transport(*std::move(transport), url.host, ca_file));
+        Stream stream(std::move(secure));
+        PAL_CHECK(stream.shake_hands(url, patience));
+        return stream;
+    }
+    return fail(ErrorCode::unavailable, what + why);
+}
+
+Result<void> Stream::shake_hands(const Url& url, const Patience& patience) {
+    const std::string what = "no secure connection to " + url.authority() + ": ";
+    while (true) {
+        const IoResult result = transport_->shake_hands();
+        if (result.state == IoState::done) return {};
+        const StreamState state = await(result.state, patience);
+        if (state == StreamState::done) continue;
+        if (state == StreamState::timed_out)
+            return fail(ErrorCode::unavailable, what + "timed out");
+        if (state == StreamState::interrupted)
+            return fail(ErrorCode::unavailable, what + "interrupted");
+        return fail(ErrorCode::unavailable, what + failure());
+    }
+}
+
+// Waits for what a non-blocking call wanted; `done`: try again.
+StreamState Stream::await(IoState state, const Patience& patience) {
+    if (state == IoState::closed) return StreamState::ended;
+    if (state == IoState::failed) return StreamState::failed;
+    const short events = state == IoState::want_read ? POLLIN : POLLOUT;
+    const auto outcome = patience.wait(transport_->descriptor(), events);
+    if (outcome == Patience::Outcome::timed_out) return StreamState::timed_out;
+    if (outcome == Patience::Outcome::interrupted) return StreamState::interrupted;
+    return StreamState::done;
+}
+
+StreamState Stream::read_some(std::string& out, const Patience& patience) {
+    std::array<char, 16 * 1024> buffer;
+    while (true) {
+        const IoResult result = transport_->read_some(buffer);
+        if (result.state == IoState::done) {
+            out.append(buffer.data(), result.bytes);
+            return StreamState::done;
+        }
+        const StreamState state = await(result.state, patience);
+        if (state != StreamState::done) return state;
+    }
+}
+
+StreamState Stream::write_all(std::string_view bytes, const Patience& patience) {
+    while (!bytes.empty()) {
+        const IoResult result = transport_->write_some(bytes);
+        bytes.remove_prefix(result.bytes);
+        if (result.state == IoState::done) continue;
+        if (result.state == IoState::failed) return StreamState::failed;
+        const short wanted = result.state == IoState::want_read ? POLLIN : POLLOUT;
+        short seen = 0;
+        // A server that refuses a body answers before it has read it.
+        const short events = static_cast<short>(wanted | POLLIN);
+        const auto outcome = patience.wait(transport_->descriptor(), events, &seen);
+        if (outcome == Patience::Outcome::timed_out) return StreamState::timed_out;
+        if (outcome == Patience::Outcome::interrupted) return StreamState::interrupted;
+        if ((seen & wanted) == 0) return StreamState::answered;
+    }
+    return StreamState::done;
+}
+
+bool Stream::is_quiet() const {
+    pollfd waiting = {.fd = transport_->descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&waiting, 1, 0) == 0;
+}
+
+}  // namespace palimpsest
