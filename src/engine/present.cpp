@@ -5,21 +5,10 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "palimpsest/format.h"
 
 namespace palimpsest {
 namespace {
-
-std::string_view name_of(FormatId format) {
-    switch (format) {
-        case FormatId::openai_chat:
-            return "openai_chat";
-        case FormatId::openai_responses:
-            return "openai_responses";
-        case FormatId::anthropic:
-            return "anthropic";
-    }
-    return "unknown";
-}
 
 void field(JsonWriter& out, std::string_view name, std::uint64_t value) {
     out.key(name).number(value);
@@ -62,7 +51,7 @@ struct BodyWriter {
     void operator()(const MessageEntry& body) const {
         raw_or_null(out, view_of(body.message.raw));
         out.field("role", role_name(body.message.shape.role));
-        out.field("format", name_of(body.message.format));
+        out.field("format", format_name(body.message.format));
         flag(out, "interrupted", body.interrupted);
         flag(out, "scrubbed", body.scrubbed);
         if (body.answers != Seq{}) field(out, "answers", body.answers);
