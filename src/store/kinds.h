@@ -12,5 +12,8 @@ namespace palimpsest {
 // `?ttl=DURATION&max=N`; 0 switches either off. Defaults: 1h, 10000.
 Result<std::unique_ptr<Store>> open_memory_store(std::string_view rest,
                                                  const StoreOptions& options);
+// `PATH?sync=full|normal|off&readers=N`. Defaults: full, 8.
+Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
+                                                 const StoreOptions& options);
 
 }  // namespace palimpsest

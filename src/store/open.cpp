@@ -10,6 +10,7 @@ namespace {
 
 constexpr StoreKind kinds[] = {
     {"memory", open_memory_store, "memory:[?ttl=1h&max=10000]  in memory, gone with the process"},
+    {"sqlite", open_sqlite_store, "sqlite:PATH[?sync=full&readers=8]  one file, durable"},
 };
 
 }  // namespace

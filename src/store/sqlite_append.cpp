@@ -1,0 +1,179 @@
+// The batch: checks in the order of store.h, then writes. Creating, forking, appending and changing
+// the header are one path.
+#include "base/clock.h"
+#include "base/ids.h"
+#include "core/metadata.h"
+#include "store/rules.h"
+#include "store/sqlite_logs.h"
+
+namespace palimpsest {
+namespace {
+
+std::string digest_bytes(const Fingerprint& digest) {
+    std::string out;
+    for (const std::uint64_t half : {digest.low, digest.high})
+        for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<char>(half >> (8 * i)));
+    return out;
+}
+
+// A batch on its way through the checks.
+struct Pending {
+    LogRow row = {};
+    bool created = false;
+    std::optional<LogRow> leaving = {};  // had the name, and has expired
+};
+
+// The range of the first time, when the key was seen.
+Result<std::optional<Range>> seen_before(SqliteDatabase& db, const LogRow& row, const Batch& batch,
+                                         Time now) {
+    if (batch.key.empty()) return std::nullopt;
+    SqliteQuery query =
+        db.query("SELECT digest, first, last, at FROM once WHERE log = ? AND key = ?");
+    query.integer(row.log).text(batch.key);
+    PAL_TRY(found, query.step());
+    if (!found || from_ms(query.integer_at(3)) + key_lifetime < now) return std::nullopt;
+    if (query.bytes_at(0) != digest_bytes(batch.digest))
+        return fail(ErrorCode::unprocessable,
+                    "the idempotency key was used for another request on this conversation", "key");
+    return Range{Seq{query.number_at(1)}, Seq{query.number_at(2)}};
+}
+
+Result<void> write_once(SqliteDatabase& db, const LogRow& row, const Batch& batch, Range range,
+                        Time now) {
+    if (batch.key.empty()) return {};
+    const std::string digest = digest_bytes(batch.digest);
+    SqliteQuery query = db.query(
+        "INSERT OR REPLACE INTO once(log, key, digest, first, last, at) VALUES(?,?,?,?,?,?)");
+    query.integer(row.log).text(batch.key).blob(digest);
+    query.number(range.from.value).number(range.to.value).integer(to_ms(now));
+    PAL_CHECK(query.run());
+    return prune_once(db, now, 4);
+}
+
+Result<void> check_parent(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
+    if (!ready.batch.fork) return {};
+    const ForkPoint& fork = *ready.batch.fork;
+    PAL_TRY(stored, find_log(db, fork.parent));
+    if (stored) {
+        PAL_TRY(parent, as_of(db, std::move(*stored), now));
+        if (parent) return check_fork(parent->header, ready.name, fork);
+    }
+    return fail(ErrorCode::not_found, "no log " + hex(fork.parent));
+}
+
+// A uid names one log for ever. One that goes with this very batch does not count.
+Result<void> check_uid_is_free(SqliteDatabase& db, const ReadyBatch& ready,
+                               const std::optional<LogRow>& leaving) {
+    if (ready.batch.new_log.empty()) return {};
+    PAL_TRY(taken, find_log(db, ready.fresh));
+    if (!taken) return {};
+    if (leaving && leaving->log == taken->log) {
+        PAL_TRY(fork, largest_fork(db, ready.fresh));
+        if (!fork) return {};
+    }
+    return fail(ErrorCode::conflict, "a log " + hex(ready.fresh) + " exists");
+}
+
+// Entries begin after `before`, the header as it was.
+Result<void> insert_entries(SqliteDatabase& db, const ReadyBatch& ready, const LogRow& log,
+                            const Header& before, Time now) {
+    EntryRow row;
+    row.seq = before.end;
+    row.ordinal = before.messages;
+    for (std::size_t i = 0; i < ready.entries.size(); ++i) {
+        const ReadyEntry& entry = ready.entries[i];
+        row.seq = row.seq + 1;
+        row.kind = entry.kind;
+        row.at = ready.batch.entries[i].at.value_or(now);
+        if (row.kind == EntryKind::message) ++row.ordinal;
+        row.payload_sum = entry.payload_sum;
+        const std::uint64_t sum = sum_of_entry(log.header.log, row, entry.body.meta);
+        SqliteQuery query = db.query(
+            "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, payload) "
+            "VALUES(?,?,?,?,?,?,?,?,?)");
+        query.integer(log.log).number(row.seq.value).integer(static_cast<std::int64_t>(row.kind));
+        query.integer(to_ms(row.at)).number(row.ordinal).number(sum).number(row.payload_sum);
+        query.blob(entry.body.meta);
+        entry.body.payload ? query.blob(*entry.body.payload) : query.null();
+        PAL_CHECK(query.run());
+    }
+    return {};
+}
+
+// Labels follow the metadata: what the old one had and the new one has not goes.
+Result<void> update_labels(SqliteDatabase& db, const LogRow& row, std::string_view old_metadata) {
+    if (old_metadata == row.header.metadata) return {};
+    const std::map<std::string, std::string> old = labels_of(old_metadata);
+    const std::map<std::string, std::string> now = labels_of(row.header.metadata);
+    const auto change = [&](const char* sql, const auto& label) {
+        SqliteQuery query = db.query(sql);
+        query.text(row.header.name.tenant).text(label.first).text(label.second).integer(row.log);
+        return query.run();
+    };
+    for (const auto& label : old)
+        PAL_CHECK(
+            change("DELETE FROM label WHERE tenant = ? AND k = ? AND v = ? AND log = ?", label));
+    for (const auto& label : now)
+        PAL_CHECK(change("INSERT OR REPLACE INTO label(tenant, k, v, log) VALUES(?,?,?,?)", label));
+    return {};
+}
+
+Result<void> write_batch(SqliteDatabase& db, const ReadyBatch& ready, Pending& pending,
+                         const Header& before, Time now) {
+    LogRow& row = pending.row;
+    if (pending.leaving) PAL_CHECK(remove_log(db, std::move(*pending.leaving)));
+    if (pending.created) PAL_CHECK(insert_log(db, row));
+    PAL_CHECK(insert_entries(db, ready, row, before, now));
+    if (!pending.created) {
+        if (!ready.batch.patch.empty()) PAL_CHECK(update_log(db, row));
+        PAL_CHECK(update_head(db, row));
+    }
+    PAL_CHECK(update_labels(db, row, before.metadata));
+    return write_once(db, row, ready.batch, {before.end + 1, row.header.end}, now);
+}
+
+Result<Pending> find_or_make(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
+    PAL_TRY(stored, find_log(db, ready.name));
+    if (stored && !expired(stored->header, now)) return Pending{.row = std::move(*stored)};
+    if (ready.batch.if_absent == IfAbsent::fail)
+        return fail(ErrorCode::not_found, "no conversation \"" + ready.name.id + "\"");
+    PAL_CHECK(check_parent(db, ready, now));
+    PAL_CHECK(check_uid_is_free(db, ready, stored));
+    Pending pending{.created = true, .leaving = std::move(stored)};
+    pending.row.header = new_header(ready.name, ready.fresh, ready.batch, now);
+    return pending;
+}
+
+}  // namespace
+
+ReadyBatch make_ready(const ConversationId& name, const Batch& batch) {
+    ReadyBatch ready{.name = name, .batch = batch, .fresh = batch.new_log};
+    if (ready.fresh.empty()) ready.fresh = random_log_id();
+    ready.entries.reserve(batch.entries.size());
+    for (const Draft& draft : batch.entries) {
+        ready.entries.push_back(make_ready(draft.body));
+        const EncodedBody& body = ready.entries.back().body;
+        ready.bytes += body.meta.size() + view_of(body.payload).size();
+    }
+    return ready;
+}
+
+Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
+    const Batch& batch = ready.batch;
+    PAL_TRY(pending, find_or_make(db, ready, now));
+    if (!pending.created) {
+        PAL_TRY(seen, seen_before(db, pending.row, batch, now));
+        if (seen) return Appended{seen->from, seen->to, std::move(pending.row.header), true, false};
+        if (batch.fork)
+            return fail(ErrorCode::conflict,
+                        "\"" + ready.name.id + "\" exists: a fork needs a new id");
+    }
+    Header& header = pending.row.header;
+    PAL_CHECK(check_expected(header, !pending.created, batch));
+    const Header before = header;
+    PAL_CHECK(apply_batch(header, batch, now));
+    PAL_CHECK(write_batch(db, ready, pending, before, now));
+    return Appended{before.end + 1, header.end, std::move(header), false, pending.created};
+}
+
+}  // namespace palimpsest

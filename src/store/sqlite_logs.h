@@ -1,0 +1,50 @@
+// What the SQLite store does to logs, inside a transaction of the writer or of a reader. Each
+// function makes all its checks before its first write.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "palimpsest/store.h"
+#include "store/sqlite_rows.h"
+
+namespace palimpsest {
+
+// A body, encoded and summed, which is done before it waits for its turn.
+struct ReadyEntry {
+    EntryKind kind = EntryKind::message;
+    EncodedBody body = {};
+    std::uint64_t payload_sum = 0;
+};
+ReadyEntry make_ready(const Body& body);
+
+struct ReadyBatch {
+    const ConversationId& name;
+    const Batch& batch;
+    LogId fresh = {};                      // the uid for a log that this batch creates
+    std::vector<ReadyEntry> entries = {};  // one for each of batch.entries
+    std::size_t bytes = 0;
+};
+ReadyBatch make_ready(const ConversationId& name, const Batch& batch);
+
+Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time now);
+
+Result<std::vector<Entry>> read_entries(SqliteDatabase& db, const LogRow& log,
+                                        const ReadQuery& query);
+Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now);
+
+struct ReadyReplacement {
+    LogId log = {};
+    Seq seq = {};
+    ReadyEntry entry = {};
+};
+Result<void> scrub_entries(SqliteDatabase& db, std::span<const ReadyReplacement> replacements,
+                           Time now);
+
+// Takes the log's name away and removes what no fork needs, of it and of nameless logs above it.
+Result<Receipt> remove_log(SqliteDatabase& db, LogRow row);
+// Logs that have expired, at most `limit`.
+Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);
+// Forgets idempotency keys that are older than they must be kept, a few at a time.
+Result<void> prune_once(SqliteDatabase& db, Time now, std::size_t limit);
+
+}  // namespace palimpsest

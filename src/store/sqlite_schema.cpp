@@ -1,0 +1,208 @@
+#include "store/sqlite_schema.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+namespace palimpsest {
+namespace {
+
+// Step n brings a file of version n to version n + 1. Only ever append: files of every version that
+// was released are out there.
+constexpr const char* migrations[] = {R"sql(
+CREATE TABLE log(
+  log INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid BLOB NOT NULL UNIQUE,
+  tenant TEXT NOT NULL, name TEXT,
+  parent BLOB, base INTEGER NOT NULL,
+  owner TEXT NOT NULL, title TEXT NOT NULL, system_prompt TEXT NOT NULL,
+  metadata TEXT NOT NULL, policy TEXT NOT NULL,
+  created INTEGER NOT NULL, ttl INTEGER, revision INTEGER NOT NULL,
+  sum INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX log_name    ON log(tenant, name)         WHERE name   IS NOT NULL;
+CREATE INDEX        log_created ON log(tenant, created, uid) WHERE name   IS NOT NULL;
+CREATE INDEX        log_owner   ON log(tenant, owner, log)   WHERE name   IS NOT NULL;
+CREATE INDEX        log_forks   ON log(parent, base)         WHERE parent IS NOT NULL;
+CREATE TABLE head(
+  log INTEGER PRIMARY KEY, uid BLOB NOT NULL, tenant TEXT,
+  "end" INTEGER NOT NULL, basis INTEGER NOT NULL, messages INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  updated INTEGER NOT NULL, accessed INTEGER NOT NULL, expires INTEGER,
+  sum INTEGER NOT NULL) STRICT;
+CREATE INDEX head_updated  ON head(tenant, updated, uid)  WHERE tenant  IS NOT NULL;
+CREATE INDEX head_accessed ON head(tenant, accessed, uid) WHERE tenant  IS NOT NULL;
+CREATE INDEX head_expires  ON head(expires)               WHERE expires IS NOT NULL;
+CREATE TABLE entry(
+  id INTEGER PRIMARY KEY,
+  log INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL,
+  at INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  sum INTEGER NOT NULL, payload_sum INTEGER NOT NULL,
+  meta BLOB NOT NULL, payload BLOB) STRICT;
+CREATE UNIQUE INDEX entry_seq  ON entry(log, seq);
+CREATE INDEX        entry_kind ON entry(log, kind, seq) WHERE kind > 0;
+CREATE TABLE once(
+  id INTEGER PRIMARY KEY,
+  log INTEGER NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX once_key ON once(log, key);
+CREATE TABLE label(
+  tenant TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, log INTEGER NOT NULL,
+  PRIMARY KEY(tenant, k, v, log)) STRICT, WITHOUT ROWID;
+CREATE TABLE record(
+  id INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL,
+  version INTEGER NOT NULL, expires INTEGER, sum INTEGER NOT NULL, value BLOB NOT NULL) STRICT;
+CREATE UNIQUE INDEX record_key     ON record(tenant, space, key);
+CREATE INDEX        record_expires ON record(expires) WHERE expires IS NOT NULL;
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO counter VALUES('record_version', 0);
+)sql"};
+static_assert(std::size(migrations) == sqlite_schema_version);
+
+std::string system_error(std::string_view what, const std::string& path) {
+    return std::string(what) + " " + path + ": " + std::strerror(errno);
+}
+
+// The name of the file goes in front of what SQLite says.
+Error about(const std::string& path, Error error) {
+    error.message = path + ": " + error.message;
+    return error;
+}
+
+Result<void> sync_folder_of(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return fail(ErrorCode::unavailable, system_error("cannot open", folder));
+    const int code = ::fsync(fd);
+    std::string error = code == 0 ? "" : system_error("cannot sync", folder);
+    ::close(fd);
+    if (code != 0) return fail(ErrorCode::unavailable, std::move(error));
+    return {};
+}
+
+Result<void> migrate(SqliteDatabase& db, std::int64_t from) {
+    PAL_CHECK(db.execute("BEGIN IMMEDIATE"));
+    for (std::int64_t step = from; step < sqlite_schema_version; ++step)
+        PAL_CHECK(db.execute(migrations[step]));
+    const std::string version = "PRAGMA user_version=" + std::to_string(sqlite_schema_version);
+    PAL_CHECK(db.execute(version.c_str()));
+    const std::string id = "PRAGMA application_id=" + std::to_string(sqlite_application_id);
+    PAL_CHECK(db.execute(id.c_str()));
+    return db.execute("COMMIT");
+}
+
+Result<void> make_file(const std::string& path) {
+    // Made here so that nobody else may read it: what SQLite puts beside it gets the same rights.
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(errno == ENOSPC ? ErrorCode::no_space : ErrorCode::unavailable,
+                    system_error("cannot create", path));
+    ::close(fd);
+    PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_write));
+    PAL_CHECK(db->execute("PRAGMA page_size=8192; PRAGMA synchronous=FULL"));
+    return migrate(*db, 0);
+}
+
+Result<void> check_file(const std::string& path) {
+    struct stat found{};
+    if (::stat(path.c_str(), &found) != 0)
+        return fail(ErrorCode::unavailable, system_error("cannot open", path));
+    if (!S_ISREG(found.st_mode)) return fail(ErrorCode::unavailable, path + " is not a file");
+    if (found.st_size == 0)
+        return fail(ErrorCode::internal,
+                    path +
+                        " is empty: a store was there and is damaged, or somebody else made the "
+                        "file; remove it to start a new store");
+    return {};
+}
+
+Result<void> check_version(SqliteDatabase& db) {
+    PAL_TRY(id, db.integer("PRAGMA application_id"));
+    PAL_TRY(version, db.integer("PRAGMA user_version"));
+    if (id != sqlite_application_id)
+        return fail(ErrorCode::unavailable,
+                    "this is a SQLite database, but not a Palimpsest store (application_id " +
+                        std::to_string(id) + "); choose another path");
+    if (version > sqlite_schema_version)
+        return fail(ErrorCode::unavailable,
+                    "the store has schema version " + std::to_string(version) +
+                        ", this program knows versions up to " +
+                        std::to_string(sqlite_schema_version) + "; use a newer program");
+    if (version < 1)
+        return fail(ErrorCode::internal, "the store has no valid schema version (" +
+                                             std::to_string(version) + "): the file is damaged");
+    return version < sqlite_schema_version ? migrate(db, version) : Result<void>{};
+}
+
+const char* sync_pragma(SyncLevel sync) {
+    switch (sync) {
+        case SyncLevel::normal:
+            return "PRAGMA synchronous=NORMAL";
+        case SyncLevel::off:
+            return "PRAGMA synchronous=OFF";
+        case SyncLevel::full:
+            break;
+    }
+    return "PRAGMA synchronous=FULL";
+}
+
+Result<void> set_up_writer(SqliteDatabase& db, SyncLevel sync) {
+    PAL_CHECK(check_version(db));
+    PAL_CHECK(db.execute(sync_pragma(sync)));
+    {
+        SqliteQuery wal = db.query("PRAGMA journal_mode=WAL");
+        PAL_TRY(row, wal.step());
+        if (!row || wal.bytes_at(0) != "wal")
+            return fail(
+                ErrorCode::unavailable,
+                "the file system does not allow SQLite's write-ahead log; use a local disk");
+    }
+    PAL_CHECK(db.execute(
+        "PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY;"
+        "PRAGMA cache_size=-16384; PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF"));
+    return {};
+}
+
+}  // namespace
+
+Result<void> create_sqlite_file(const std::string& path) {
+    // SQLite would play an old log into the new file.
+    for (const char* end : {"-wal", "-journal"})
+        if (struct stat found{}; ::stat((path + end).c_str(), &found) == 0 && found.st_size > 0)
+            return fail(ErrorCode::unavailable, path + " is missing, but " + path + end +
+                                                    " is there: put the file back, or remove both");
+    const std::string fresh = path + ".new";
+    for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
+    if (const Result<void> made = make_file(fresh); !made) {
+        for (const char* end : {"", "-journal"}) ::unlink((fresh + end).c_str());
+        return std::unexpected(about(path, made.error()));
+    }
+    if (::rename(fresh.c_str(), path.c_str()) != 0)
+        return fail(ErrorCode::unavailable, system_error("cannot create", path));
+    return sync_folder_of(path);
+}
+
+Result<std::unique_ptr<SqliteDatabase>> open_sqlite_writer(const std::string& path,
+                                                           SyncLevel sync) {
+    PAL_CHECK(check_file(path));
+    auto db = SqliteDatabase::open(path, SqliteDatabase::Mode::read_write);
+    if (!db) return std::unexpected(about(path, std::move(db).error()));
+    if (const Result<void> ready = set_up_writer(**db, sync); !ready)
+        return std::unexpected(about(path, ready.error()));
+    return db;
+}
+
+Result<std::unique_ptr<SqliteDatabase>> open_sqlite_reader(const std::string& path) {
+    PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_only));
+    PAL_CHECK(
+        db->execute("PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;"
+                    "PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF"));
+    return std::move(db);
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,194 @@
+#include "store/sqlite_store.h"
+
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "store/rules.h"
+#include "store/sqlite_check.h"
+#include "store/sqlite_logs.h"
+#include "store/sqlite_records.h"
+
+namespace palimpsest {
+namespace {
+
+// How many expired conversations one transaction removes.
+constexpr std::size_t sweep_slice = 16;
+constexpr std::size_t keys_pruned_by_sweep = 1000;
+
+}  // namespace
+
+SqliteStore::SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer,
+                         SqliteStoreOptions options)
+    : lock_(std::move(lock)),
+      options_(std::move(options)),
+      writer_(std::move(writer), options_.path, options_.sync),
+      readers_(options_.path, options_.readers) {}
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(SqliteStoreOptions options) {
+    PAL_TRY(path, canonical_path(options.path));
+    options.path = path;
+    if (!options.clock) options.clock = system_now;
+    std::error_code ignored;
+    const bool exists = std::filesystem::exists(path, ignored);
+    if (!exists && !options.create)
+        return fail(ErrorCode::not_found, "there is no store at " + path);
+    PAL_TRY(lock, StoreLock::take(path, options.holder));
+    // Asked again: whoever held the lock may have made it meanwhile.
+    if (!std::filesystem::exists(path, ignored)) PAL_CHECK(create_sqlite_file(path));
+    PAL_TRY(writer, open_sqlite_writer(path, options.sync));
+    return std::unique_ptr<SqliteStore>(
+        new SqliteStore(std::move(lock), std::move(writer), std::move(options)));
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+Result<Header> SqliteStore::head(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    PAL_TRY(db, readers_.borrow());
+    PAL_TRY(row, find_log(*db, name));
+    if (row && !expired(row->header, options_.clock())) return std::move(row->header);
+    return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
+}
+
+Result<LogRow> SqliteStore::living_log(SqliteDatabase& db, const LogId& log) {
+    PAL_TRY(stored, find_log(db, log));
+    if (stored) {
+        PAL_TRY(row, as_of(db, std::move(*stored), options_.clock()));
+        if (row) return std::move(*row);
+    }
+    return fail(ErrorCode::not_found, "no log " + hex(log));
+}
+
+Result<Header> SqliteStore::head(const LogId& log) {
+    PAL_TRY(db, readers_.borrow());
+    PAL_TRY(row, living_log(*db, log));
+    return std::move(row.header);
+}
+
+Result<std::vector<Entry>> SqliteStore::read(const LogId& log, const ReadQuery& query) {
+    PAL_CHECK(check_read(query));
+    PAL_TRY(db, readers_.borrow());
+    PAL_TRY(row, living_log(*db, log));
+    return read_entries(*db, row, query);
+}
+
+Result<Page> SqliteStore::list(const ListQuery& query) {
+    PAL_CHECK(check_list(query));
+    PAL_TRY(db, readers_.borrow());
+    return list_logs(*db, query, options_.clock());
+}
+
+Result<Record> SqliteStore::get_record(const RecordKey& key) {
+    PAL_CHECK(check_record(key));
+    PAL_TRY(db, readers_.borrow());
+    return find_record(*db, key, options_.clock());
+}
+
+Result<std::vector<Record>> SqliteStore::list_records(const RecordQuery& query) {
+    PAL_CHECK(check_id(query.tenant, "tenant"));
+    PAL_CHECK(check_id(query.space, "space"));
+    PAL_TRY(db, readers_.borrow());
+    return palimpsest::list_records(*db, query, options_.clock());
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& batch) {
+    PAL_CHECK(check_batch(name, batch));
+    const ReadyBatch ready = make_ready(name, batch);
+    Appended done;
+    const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        PAL_TRY(appended, append_batch(db, ready, options_.clock()));
+        done = std::move(appended);
+        return {};
+    };
+    PAL_CHECK(writer_.run(work, ready.bytes));
+    return done;
+}
+
+Result<void> SqliteStore::scrub(std::span<const Replacement> replacements) {
+    std::vector<ReadyReplacement> ready;
+    for (const Replacement& replacement : replacements)
+        ready.push_back({replacement.log, replacement.seq, make_ready(replacement.body)});
+    const SqliteWriter::Work work = [&](SqliteDatabase& db) {
+        return scrub_entries(db, ready, options_.clock());
+    };
+    return writer_.run_and_purge(work);
+}
+
+Result<Receipt> SqliteStore::erase(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    Receipt receipt;
+    const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        PAL_TRY(row, find_log(db, name));
+        if (!row || expired(row->header, options_.clock()))
+            return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
+        PAL_TRY(removed, remove_log(db, std::move(*row)));
+        receipt = std::move(removed);
+        return {};
+    };
+    PAL_CHECK(writer_.run_and_purge(work));
+    return receipt;
+}
+
+Result<std::uint64_t> SqliteStore::put_record(const RecordWrite& write) {
+    PAL_CHECK(check_record(write));
+    std::uint64_t version = 0;
+    const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        PAL_TRY(written, write_record(db, write, options_.clock()));
+        version = written;
+        return {};
+    };
+    PAL_CHECK(writer_.run(work, write.value ? write.value->size() : 0));
+    return version;
+}
+
+Result<std::size_t> SqliteStore::sweep(std::size_t limit) {
+    std::size_t went = 0, slice = 0;
+    const SqliteWriter::Work remove = [&](SqliteDatabase& db) -> Result<void> {
+        const Time now = options_.clock();
+        slice = 0;
+        PAL_TRY(logs, expired_logs(db, now, std::min(sweep_slice, limit - went)));
+        for (const LogId& log : logs) {
+            PAL_TRY(row, find_log(db, log));
+            if (!row) continue;
+            PAL_CHECK(remove_log(db, std::move(*row)));
+            ++slice;
+        }
+        return {};
+    };
+    do {
+        PAL_CHECK(writer_.run(remove));
+        went += slice;
+    } while (slice > 0 && went < limit);
+    const SqliteWriter::Work tidy = [&](SqliteDatabase& db) -> Result<void> {
+        PAL_CHECK(remove_expired_records(db, options_.clock(), limit));
+        return prune_once(db, options_.clock(), keys_pruned_by_sweep);
+    };
+    PAL_CHECK(writer_.run_and_purge(tidy));
+    return went;
+}
+
+// ---- the rest -----------------------------------------------------------------------------------
+
+Result<CheckReport> SqliteStore::check(std::span<const std::string>) {
+    PAL_TRY(db, readers_.borrow());
+    return check_sqlite(*db, options_.path);
+}
+
+Durability SqliteStore::durability() const {
+    const std::string name = std::string("SQLite ") + sqlite_library_version() + ", WAL, ";
+    switch (options_.sync) {
+        case SyncLevel::normal:
+            return {name + "synced at checkpoints: a power cut loses the newest writes", true,
+                    false};
+        case SyncLevel::off:
+            return {name + "never synced: a power cut may lose anything", true, false};
+        case SyncLevel::full:
+            break;
+    }
+    return {name + "synced before every acknowledgement", true, true};
+}
+
+}  // namespace palimpsest

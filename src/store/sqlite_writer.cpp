@@ -1,0 +1,154 @@
+#include "store/sqlite_writer.h"
+
+#include <vector>
+
+namespace palimpsest {
+namespace {
+
+// A group is bounded so that nobody waits long for others' work.
+constexpr std::size_t group_count_max = 256;
+constexpr std::size_t group_bytes_max = 8 << 20;
+// About 8 MiB of WAL: long enough to spare syncs, short enough to be read and written back fast.
+constexpr std::int64_t checkpoint_pages = 1000;
+// Readers hold a snapshot for as long as one call; whoever holds one longer is not waited for.
+constexpr int purge_wait_ms = 250;
+
+}  // namespace
+
+struct SqliteWriter::Waiting {
+    const Work* work = nullptr;
+    std::size_t bytes = 0;
+    bool purge = false;
+    Result<void> outcome = {};
+    bool done = false;
+    std::condition_variable wake = {};
+};
+
+SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync)
+    : db_(std::move(db)), path_(std::move(path)), sync_(sync), checkpoint_at_(checkpoint_pages) {}
+
+SqliteWriter::~SqliteWriter() {
+    if (db_ && !distrusted_) (void)db_->checkpoint(true, 0);
+}
+
+Result<void> SqliteWriter::run(const Work& work, std::size_t bytes) {
+    return wait_in_line(work, bytes, false);
+}
+
+Result<void> SqliteWriter::run_and_purge(const Work& work) {
+    return wait_in_line(work, 0, true);
+}
+
+Result<void> SqliteWriter::wait_in_line(const Work& work, std::size_t bytes, bool purge) {
+    Waiting me{.work = &work, .bytes = bytes, .purge = purge};
+    std::unique_lock lock(mutex_);
+    queue_.push_back(&me);
+    me.wake.wait(lock, [&] { return me.done || queue_.front() == &me; });
+    if (me.done) return std::move(me.outcome);
+
+    const std::size_t size = group_size();
+    const std::vector<Waiting*> group(queue_.begin(),
+                                      queue_.begin() + static_cast<std::ptrdiff_t>(size));
+    lock.unlock();
+    do_group(group);
+    bool purge_now = false;
+    for (const Waiting* waiting : group) purge_now = purge_now || waiting->purge;
+    if (purge_now) empty_wal();  // Before anybody is told that it is gone.
+    lock.lock();
+    // The others go first; the place at the front is kept until the checkpoint is done.
+    queue_.erase(queue_.begin() + 1, queue_.begin() + static_cast<std::ptrdiff_t>(size));
+    for (Waiting* waiting : group) {
+        waiting->done = true;
+        if (waiting != &me) waiting->wake.notify_one();
+    }
+    lock.unlock();
+    checkpoint_if_due();
+    lock.lock();
+    queue_.pop_front();
+    if (!queue_.empty()) queue_.front()->wake.notify_one();
+    return std::move(me.outcome);
+}
+
+std::size_t SqliteWriter::group_size() const {
+    std::size_t size = 1, bytes = queue_.front()->bytes;
+    while (size < queue_.size() && size < group_count_max) {
+        bytes += queue_[size]->bytes;
+        if (bytes > group_bytes_max) break;
+        ++size;
+    }
+    return size;
+}
+
+void SqliteWriter::do_group(std::span<Waiting* const> group) {
+    if (do_together(group)) return;
+    for (Waiting* const& waiting : group) (void)do_together({&waiting, 1});
+}
+
+// False: one of several failed half way; nothing was written, and each must be done alone.
+bool SqliteWriter::do_together(std::span<Waiting* const> group) {
+    const auto all = [&](const Error& error) {
+        for (Waiting* waiting : group)
+            if (waiting->outcome) waiting->outcome = std::unexpected(error);
+        return true;
+    };
+    for (Waiting* waiting : group) waiting->outcome = {};
+    if (const Result<void> ready = get_ready(); !ready) return all(ready.error());
+    for (Waiting* waiting : group) {
+        const std::int64_t before = db_->changed();
+        waiting->outcome = (*waiting->work)(*db_);
+        const bool clean = waiting->outcome || db_->changed() == before;
+        if (clean && db_->in_transaction()) continue;
+        db_->roll_back();
+        return group.size() == 1;
+    }
+    const CommitResult commit = db_->commit();
+    if (commit.outcome == CommitOutcome::done) {
+        ++commits_;
+        return true;
+    }
+    db_->roll_back();
+    if (commit.outcome == CommitOutcome::failed) return all(commit.error);
+    distrusted_ = true;
+    return all({ErrorCode::outcome_unknown,
+                commit.error.message + "; it is not known whether the write is there: repeat it "
+                                       "with the same key"});
+}
+
+// Leaves a transaction open.
+Result<void> SqliteWriter::get_ready() {
+    if (distrusted_ || !db_) {
+        db_.reset();
+        PAL_TRY(db, open_sqlite_writer(path_, sync_));
+        // Everything that is readable is written once more, into the file, and synced there: what
+        // is found from now on is durable.
+        PAL_TRY(complete, db->checkpoint(true, purge_wait_ms));
+        if (!complete)
+            return fail(ErrorCode::unavailable,
+                        "the store is being made good after a disk fault; try again");
+        db_ = std::move(db);
+        distrusted_ = false;
+        checkpoint_at_ = checkpoint_pages;
+    }
+    db_->roll_back();
+    SqliteQuery begin = db_->query("BEGIN IMMEDIATE");
+    return begin.run();
+}
+
+void SqliteWriter::empty_wal() {
+    if (distrusted_ || !db_) return;
+    const Result<bool> complete = db_->checkpoint(true, purge_wait_ms);
+    purge_due_ = !complete || !*complete;
+    checkpoint_at_ = checkpoint_pages;
+}
+
+// A fault here loses nothing: the WAL stays as it is, and the next checkpoint begins again.
+void SqliteWriter::checkpoint_if_due() {
+    const std::int64_t pages = db_ ? db_->wal_pages() : 0;
+    if (distrusted_ || pages < checkpoint_at_) return;
+    const Result<bool> complete = db_->checkpoint(purge_due_, 0);
+    const bool good = complete && *complete;
+    checkpoint_at_ = good ? checkpoint_pages : pages + checkpoint_pages;
+    purge_due_ = purge_due_ && !good;
+}
+
+}  // namespace palimpsest

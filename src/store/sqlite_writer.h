@@ -1,0 +1,68 @@
+// The one connection that writes, and the queue in front of it: group commit without a thread.
+//
+// A caller takes its place in the queue. Whoever is at the front does the work of all who wait, in
+// one transaction with one sync, and wakes them with their own results. Work that fails does not
+// harm the others of its group: it writes nothing, or everything is rolled back and each one is
+// done alone.
+//
+// This connection alone checkpoints. (SQLite before 3.51.3 can corrupt a file when two connections
+// do so at the same moment.)
+//
+// After a failed sync nothing that was being written is trusted: the callers are told
+// `outcome_unknown`, the connection is opened anew and writes everything back into the file before
+// it takes another write.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "store/sqlite_schema.h"
+
+namespace palimpsest {
+
+class SqliteWriter {
+public:
+    // Checks and writes, inside a transaction that is not its own. May be run again after the
+    // transaction was rolled back, also by another thread: it must give its results anew.
+    using Work = std::function<Result<void>(SqliteDatabase&)>;
+
+    SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync);
+    ~SqliteWriter();
+
+    // Returns when the work is durable or has failed. `bytes` is about how much it writes.
+    Result<void> run(const Work& work, std::size_t bytes = 0);
+    // The same for work that removes content: when it returns, the WAL has none of it either,
+    // unless a reader was in the way for long; then the next checkpoint does it.
+    Result<void> run_and_purge(const Work& work);
+
+    // For tests and benches: transactions committed so far.
+    std::uint64_t commits() const { return commits_; }
+
+private:
+    struct Waiting;
+    Result<void> wait_in_line(const Work& work, std::size_t bytes, bool purge);
+    std::size_t group_size() const;
+    void do_group(std::span<Waiting* const> group);
+    bool do_together(std::span<Waiting* const> group);
+    Result<void> get_ready();
+    void empty_wal();
+    void checkpoint_if_due();
+
+    std::mutex mutex_;
+    std::deque<Waiting*> queue_;
+    // What follows belongs to whoever is at the front.
+    std::unique_ptr<SqliteDatabase> db_;
+    std::string path_;
+    SyncLevel sync_;
+    bool distrusted_ = false;
+    bool purge_due_ = false;
+    std::int64_t checkpoint_at_;
+    std::atomic<std::uint64_t> commits_ = 0;
+};
+
+}  // namespace palimpsest

@@ -1,0 +1,47 @@
+// One process at a time on one file: PATH.lock, beside it, held with flock.
+//
+// The file says who holds it, so that others can go through the holder or name it. The lock, not
+// the file, is what counts: it ends with its process, however that ends, and a file that a dead
+// process left is taken over. Only the owner of the file may read it: it has the holder's token.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "palimpsest/error.h"
+#include "palimpsest/types.h"
+
+namespace palimpsest {
+
+struct LockInfo {
+    std::int64_t pid = 0;
+    std::string program = {};  // "pal serve"
+    std::string address = {};  // "127.0.0.1:7420"; empty: it cannot be reached
+    std::string token = {};    // to be shown to that address
+    Time since = {};
+};
+
+// The one name of a file, however it is reached: symbolic links and relative paths are resolved.
+// The file itself need not exist, its folder must.
+Result<std::string> canonical_path(const std::string& path);
+
+// Who holds the file now; nothing: nobody does. `path` is the store's, not the lock's.
+Result<std::optional<LockInfo>> read_lock_info(const std::string& path);
+
+class StoreLock {
+public:
+    // `unavailable`, naming the holder, when it is held; also by this process.
+    static Result<StoreLock> take(const std::string& path, const LockInfo& info);
+    StoreLock(StoreLock&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    StoreLock(const StoreLock&) = delete;
+    StoreLock& operator=(const StoreLock&) = delete;
+    ~StoreLock();
+
+private:
+    StoreLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+    int fd_;
+    std::string path_;  // of the lock file
+};
+
+}  // namespace palimpsest
