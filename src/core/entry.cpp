@@ -17,11 +17,6 @@ auto find_basis(B& body) -> decltype(&std::get<CompactionEntry>(body).basis) {
 
 }  // namespace
 
-std::string_view role_name(Role role) {
-    constexpr std::string_view names[] = {"system", "user", "assistant", "tool", "other"};
-    return names[static_cast<std::size_t>(role)];
-}
-
 std::string_view entry_kind_name(EntryKind kind) {
     constexpr std::string_view names[entry_kind_count] = {
         "message", "compaction", "pin", "retract", "rewind", "undo", "checkpoint", "note"};
