@@ -11,7 +11,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view model_names[] = {"echo"};
-constexpr std::string_view log_levels[] = {"error", "warn", "info", "debug"};
+constexpr std::string_view log_levels[] = {"quiet", "info"};
 constexpr std::uint64_t mib = 1u << 20;
 
 constexpr Setting table[] = {
@@ -117,7 +117,7 @@ constexpr Setting table[] = {
      {},
      "How long running requests may go on after SIGINT or SIGTERM."},
     {"log_level", &Settings::log_level, SettingKind::choice, SettingScope::server, "LEVEL", 0, 0,
-     log_levels, "What the server writes to standard error."},
+     log_levels, "info: one line of JSON for each request, on standard error; quiet: none."},
 };
 
 const Setting* find_setting(std::string_view name) {

@@ -126,7 +126,7 @@ TEST(settings, what_is_not_toml_names_the_line) {
 TEST(settings, bad_values_name_their_origin) {
     const Folder folder;
     EXPECT_EQ(message_of(load(folder, {{"PAL_LOG_LEVEL", "loud"}}, {})),
-              "PAL_LOG_LEVEL: log_level cannot be \"loud\"; give one of: error, warn, info, debug");
+              "PAL_LOG_LEVEL: log_level cannot be \"loud\"; give one of: quiet, info");
     EXPECT_EQ(message_of(load(folder, {}, {{"store_threads", "0", "--store-threads"}})),
               "--store-threads: store_threads cannot be \"0\"; give a whole number from 1 to 1024");
     for (const char* listen : {"7420", ":7420", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:x"})
