@@ -8,7 +8,7 @@ file(GLOB test_folders LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 foreach(folder ${test_folders})
   get_filename_component(name ${folder} NAME)
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.cpp)
-  if(NOT files OR name STREQUAL "programs")
+  if(NOT files OR name STREQUAL "programs" OR name STREQUAL "support")
     continue()
   endif()
   add_executable(${name}_test ${files})

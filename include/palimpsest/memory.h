@@ -10,6 +10,7 @@
 // One Memory serves all threads. Nothing is returned before it is durable (see Store).
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -159,10 +160,15 @@ struct MemoryOptions {
     StoreOptions store = {};
     std::shared_ptr<const Tokenizer> tokenizer = {};  // null: approx
     std::size_t message_bytes_max = 16u << 20;        // larger messages are refused: too_large
+    // Whether `begin` notes each model call, with the preamble and the tools that were sent, so
+    // that it can be shown later what the model saw.
+    bool call_notes = true;
 };
 
 class Memory {
 public:
+    struct State;
+
     static Result<Memory> open(std::string_view store_url, MemoryOptions options = {});
     Memory(std::unique_ptr<Store> store, MemoryOptions options = {});
     Memory(Memory&&) noexcept;
@@ -206,9 +212,11 @@ public:
     Result<View> view(const ConversationId& name, const ViewOptions& options = {});
     Result<std::vector<Entry>> log(const ConversationId& name, const LogQuery& query = {});
     Result<Page> list(const ListQuery& query);
-    Result<std::vector<Checkpoint>> checkpoints(const ConversationId& name);
-    // By name (the newest of that name), by id ("ckpt_..."), or a bare seq.
-    Result<Checkpoint> find_checkpoint(const ConversationId& name, std::string_view which);
+    // Oldest first; only those whose metadata has all of these fields.
+    Result<std::vector<Checkpoint>> checkpoints(
+        const ConversationId& name, const std::map<std::string, std::string>& metadata = {});
+    // By id ("ckpt_...") or by name (the newest of that name); "" is the newest of all.
+    Result<Checkpoint> find_checkpoint(const ConversationId& name, std::string_view which = {});
     Result<PastCall> past_call(const ConversationId& name, Seq note);
 
     // -- turns
@@ -220,7 +228,6 @@ public:
     Store& store();
 
 private:
-    struct State;
     std::unique_ptr<State> state_;
 };
 

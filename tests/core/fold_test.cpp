@@ -11,81 +11,19 @@
 #include <set>
 
 #include "core/codec.h"
+#include "support/fold_judge.h"
 
 using namespace palimpsest;
+using namespace palimpsest::judge;
 
 namespace {
-
-// What is shown, in order: a message with its treatment, or a summary at its first message.
-struct Shown {
-    Seq at = {};
-    Treatment treatment = Treatment::verbatim;
-    Seq by = {};
-    std::uint32_t edit = 0;
-    bool operator==(const Shown&) const = default;
-};
-
-struct Picture {
-    std::vector<Shown> shown = {};
-    std::uint64_t tokens = 0;
-    bool operator==(const Picture&) const = default;
-};
-
-using Log = std::vector<Entry>;
 
 std::uint32_t tokens_of_message(Seq seq) {
     return static_cast<std::uint32_t>(seq.value % 7 + 1);
 }
 
-// ---- the judge -------------------------------------------------------------------------------
-
-std::vector<Entry> edits_upto(const Log& log, Seq at) {
-    std::vector<Entry> out;
-    for (const Entry& entry : log)
-        if (entry.seq <= at && basis_kinds.has(kind_of(entry.body))) out.push_back(entry);
-    return out;
-}
-
-std::vector<Change> changes_in_force(const Log& log, Seq at) {
-    std::map<Seq, int> switched;
-    for (const Entry& entry : edits_upto(log, at))
-        if (const auto* undo = std::get_if<UndoEntry>(&entry.body)) ++switched[undo->root];
-    std::vector<Change> out;
-    for (const Entry& entry : edits_upto(log, at))
-        if (!std::holds_alternative<UndoEntry>(entry.body) && switched[entry.seq] % 2 == 0)
-            out.push_back(change_of(entry.seq, entry.body));
-    return out;
-}
-
-Picture judge(const Log& log, Seq at) {
-    const std::vector<Change> changes = changes_in_force(log, at);
-    std::set<Seq> pinned;
-    for (const Change& change : changes)
-        for (const Seq seq : change.pin_targets)
-            change.pin_on ? void(pinned.insert(seq)) : void(pinned.erase(seq));
-    Picture picture;
-    std::set<std::pair<Seq, std::uint32_t>> summaries;
-    for (const Entry& entry : log) {
-        if (entry.seq > at || kind_of(entry.body) != EntryKind::message) continue;
-        Shown best{entry.seq, Treatment::verbatim, Seq{}, 0};
-        std::uint64_t cost = tokens_of_message(entry.seq);
-        if (!pinned.contains(entry.seq))
-            for (const Change& change : changes)
-                for (std::uint32_t i = 0; i < change.statements.size(); ++i) {
-                    const auto& said = change.statements[i];
-                    if (!said.range.contains(entry.seq) || said.treatment < best.treatment)
-                        continue;
-                    best = {entry.seq, said.treatment, change.seq, i};
-                    cost = said.tokens;
-                }
-        if (best.treatment == Treatment::dropped) continue;
-        const bool first =
-            best.treatment == Treatment::verbatim || summaries.insert({best.by, best.edit}).second;
-        if (best.treatment == Treatment::folded && !first) continue;
-        if (first) picture.tokens += cost;
-        picture.shown.push_back(best);
-    }
-    return picture;
+Picture judged(const Log& log, Seq at) {
+    return picture_of(log, at, [](const Entry& entry) { return tokens_of_message(entry.seq); });
 }
 
 // ---- the short way -----------------------------------------------------------------------------
@@ -259,10 +197,10 @@ TEST(fold, the_newest_basis_and_the_tail_show_what_folding_from_scratch_shows) {
         for (int step = 0; step < 60; ++step) {
             writer.step();
             const Seq now = writer.end();
-            ASSERT_EQ(from_basis(writer.log(), now), judge(writer.log(), now))
+            ASSERT_EQ(from_basis(writer.log(), now), judged(writer.log(), now))
                 << "seed " << seed << " step " << step;
             const Seq past{writer.pick(now.value + 1)};
-            ASSERT_EQ(from_basis(writer.log(), past), judge(writer.log(), past))
+            ASSERT_EQ(from_basis(writer.log(), past), judged(writer.log(), past))
                 << "seed " << seed << " at " << past.value;
         }
     }

@@ -1,0 +1,174 @@
+#include "engine/call_note.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/json_write.h"
+#include "store/lineage.h"
+
+#include <fmt/format.h>
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
+constexpr std::size_t notes_looked_at = 8;
+
+struct TextRef {
+    std::string hash = {};
+    Seq seq = {};           // where the text stands; 0: in this batch
+    std::size_t draft = 0;  // its place in the batch
+};
+
+std::string hash_of(std::string_view text) {
+    const Fingerprint print = hash_bytes(text);
+    return fmt::format("{:016x}{:016x}", print.high, print.low);
+}
+
+std::string preamble_json(const std::vector<Message>& preamble) {
+    std::string out;
+    JsonWriter writer(out);
+    writer.begin_array();
+    for (const Message& message : preamble) writer.raw(*message.raw);
+    writer.end_array();
+    return out;
+}
+
+// The texts that the newest call note knows of.
+Result<std::vector<TextRef>> known_texts(Store& store, const Header& header) {
+    std::vector<TextRef> texts;
+    if (header.log.empty()) return texts;
+    PAL_TRY(notes, read_lineage(store, header,
+                                {.ranges = {},
+                                 .kinds = only(EntryKind::note),
+                                 .limit = notes_looked_at,
+                                 .newest_first = true}));
+    const auto call = std::find_if(notes.begin(), notes.end(), [](const Entry& entry) {
+        return std::get<NoteEntry>(entry.body).kind == "call";
+    });
+    if (call == notes.end()) return texts;
+    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call->body).body)));
+    const auto list = document.root().find("texts");
+    if (!list) return texts;
+    for (const JsonValue text : list->elements()) {
+        const auto hash = text.find("hash");
+        const auto seq = text.find("seq");
+        const auto back = text.find("back");
+        if (!hash || (!seq && !back)) continue;
+        const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
+        texts.push_back({std::string(hash->string()), seq ? Seq{number} : call->seq - number, 0});
+    }
+    return texts;
+}
+
+// Where the text stands: known already, or added to the batch. The newest used comes first.
+void use_text(std::string text, std::vector<TextRef>& texts, std::vector<Draft>& drafts) {
+    const std::string hash = hash_of(text);
+    const auto known = std::find_if(texts.begin(), texts.end(),
+                                    [&](const TextRef& ref) { return ref.hash == hash; });
+    TextRef ref{hash, {}, drafts.size()};
+    if (known != texts.end()) {
+        ref = *known;
+        texts.erase(known);
+    } else {
+        drafts.push_back({NoteEntry{"text", make_bytes(std::move(text))}, {}});
+    }
+    texts.insert(texts.begin(), ref);
+}
+
+void write_ref(JsonWriter& writer, const TextRef& ref, std::size_t note_draft) {
+    writer.begin_object().field("hash", ref.hash);
+    if (ref.seq == Seq{})
+        writer.key("back").number(std::uint64_t{note_draft - ref.draft});
+    else
+        writer.key("seq").number(ref.seq.value);
+    writer.end_object();
+}
+
+Result<std::string> read_text(Store& store, const Header& header, const Entry& note,
+                              const std::optional<JsonValue>& ref) {
+    if (!ref || !ref->is_object()) return std::string("[]");
+    const auto seq = ref->find("seq");
+    const auto back = ref->find("back");
+    const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
+    PAL_TRY(entry, read_entry(store, header, seq ? Seq{number} : note.seq - number));
+    const auto* text = std::get_if<NoteEntry>(&entry.body);
+    if (!text || text->kind != "text")
+        return fail(ErrorCode::internal, "the note at seq " + std::to_string(note.seq.value) +
+                                             " names a text that is not there; run `pal doctor`");
+    return std::string(view_of(text->body));
+}
+
+}  // namespace
+
+Result<void> add_call_note(Store& store, const Header& header, const BeginRequest& request,
+                           const std::vector<Message>& preamble, std::vector<Draft>& drafts) {
+    PAL_TRY(texts, known_texts(store, header));
+    const bool has_tools = !request.tools.empty() && request.tools != "[]";
+    std::optional<TextRef> preamble_ref, tools_ref;
+    if (!preamble.empty()) {
+        use_text(preamble_json(preamble), texts, drafts);
+        preamble_ref = texts.front();
+    }
+    if (has_tools) {
+        use_text(request.tools, texts, drafts);
+        tools_ref = texts.front();
+    }
+    if (texts.size() > texts_max) texts.resize(texts_max);
+    std::string body;
+    JsonWriter writer(body);
+    const std::size_t note_draft = drafts.size();
+    const auto write = [&](std::string_view key, const std::optional<TextRef>& ref) {
+        writer.key(key);
+        if (ref)
+            write_ref(writer, *ref, note_draft);
+        else
+            writer.null();
+    };
+    writer.begin_object().field("model", request.model);
+    writer.key("parameters").raw(request.parameters.empty() ? "{}" : request.parameters);
+    write("preamble", preamble_ref);
+    write("tools", tools_ref);
+    writer.key("texts").begin_array();
+    for (const TextRef& ref : texts) write_ref(writer, ref, note_draft);
+    writer.end_array().end_object();
+    drafts.push_back({NoteEntry{"call", make_bytes(std::move(body))}, {}});
+    return {};
+}
+
+NoteEntry usage_note(const Answer& answer, Seq call) {
+    std::string body;
+    JsonWriter writer(body);
+    writer.begin_object();
+    writer.key("call").number(call.value);
+    writer.key("input").number(answer.usage.input);
+    writer.key("cached").number(answer.usage.cached);
+    writer.key("cache_writes").number(answer.usage.cache_writes);
+    writer.key("output").number(answer.usage.output);
+    writer.key("reasoning").number(answer.usage.reasoning);
+    writer.key("interrupted").boolean(answer.interrupted);
+    writer.end_object();
+    return {"usage", make_bytes(std::move(body))};
+}
+
+Result<PastCall> read_call_note(Store& store, const Header& header, const Entry& entry) {
+    const auto* note = std::get_if<NoteEntry>(&entry.body);
+    if (!note || note->kind != "call")
+        return fail(ErrorCode::unprocessable,
+                    "seq " + std::to_string(entry.seq.value) +
+                        " is not the note of a model call; `pal log --kind note` lists them",
+                    "seq");
+    PAL_TRY(document, parse_json(view_of(note->body)));
+    PastCall call;
+    call.seq = entry.seq;
+    call.at = entry.at;
+    call.note = view_of(note->body);
+    PAL_TRY(preamble, read_text(store, header, entry, document.root().find("preamble")));
+    PAL_TRY(tools, read_text(store, header, entry, document.root().find("tools")));
+    call.preamble = std::move(preamble);
+    call.tools = std::move(tools);
+    return call;
+}
+
+}  // namespace palimpsest

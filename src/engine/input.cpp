@@ -1,0 +1,82 @@
+#include "engine/input.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "engine/count.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+bool is_wrapped(const JsonValue& value) {
+    const auto inner = value.find("message");
+    return inner && inner->is_object() && !value.find("role") && !value.find("type");
+}
+
+Result<Said> read_one(const JsonValue& value, FormatId format) {
+    if (!is_wrapped(value)) {
+        PAL_TRY(message, read_message(format, make_bytes(std::string(value.raw()))));
+        return Said{std::move(message), std::nullopt};
+    }
+    for (const JsonMember member : value.members())
+        if (member.key != "at" && member.key != "message")
+            return fail(ErrorCode::invalid_request,
+                        "a wrapped message has the fields \"at\" and \"message\", not \"" +
+                            std::string(member.key) + "\"",
+                        std::string(member.key));
+    PAL_TRY(message, read_message(format, make_bytes(std::string(value.find("message")->raw()))));
+    Said said{std::move(message), std::nullopt};
+    if (const auto at = value.find("at"); at && !at->is_null()) {
+        PAL_TRY(time, parse_time(at->string()));
+        said.at = time;
+    }
+    return said;
+}
+
+Error at_index(Error error, std::size_t index) {
+    error.message = "message " + std::to_string(index) + ": " + error.message;
+    if (error.param.empty()) error.param = "messages[" + std::to_string(index) + "]";
+    return error;
+}
+
+Result<std::vector<Said>> read_all(std::string_view json, FormatId format) {
+    PAL_TRY(document, parse_json(json));
+    std::vector<Said> said;
+    if (document.root().is_array()) {
+        for (const JsonValue value : document.root().elements()) {
+            auto one = read_one(value, format);
+            if (!one) return std::unexpected(at_index(one.error(), said.size()));
+            said.push_back(std::move(*one));
+        }
+        return said;
+    }
+    if (is_wrapped(document.root())) {
+        PAL_TRY(one, read_one(document.root(), format));
+        said.push_back(std::move(one));
+        return said;
+    }
+    PAL_TRY(messages, read_messages(format, make_bytes(std::string(json))));
+    for (Message& message : messages) said.push_back({std::move(message), std::nullopt});
+    return said;
+}
+
+}  // namespace
+
+Result<std::vector<Said>> read_said(std::string_view json, FormatId format,
+                                    const Tokenizer& tokenizer, std::size_t bytes_max) {
+    PAL_TRY(said, read_all(json, format));
+    for (std::size_t i = 0; i < said.size(); ++i) {
+        Message& message = said[i].message;
+        if (message.raw->size() > bytes_max)
+            return fail(ErrorCode::too_large,
+                        "message " + std::to_string(i) + " has " +
+                            std::to_string(message.raw->size()) + " bytes, at most " +
+                            std::to_string(bytes_max) + " are taken; raise the limit or split it",
+                        "messages[" + std::to_string(i) + "]");
+        PAL_TRY(count, count_message(tokenizer, message));
+        message.count = count;
+    }
+    return said;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,202 @@
+// The facade: what is written and read as it is. Edits are in memory_edits.cpp, scrub in scrub.cpp,
+// turns in turn.cpp.
+#include "palimpsest/memory.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/ids.h"
+#include "core/metadata.h"
+#include "core/policy.h"
+#include "engine/input.h"
+#include "engine/load.h"
+#include "engine/state.h"
+#include "store/lineage.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Duration access_granularity = std::chrono::minutes(1);
+
+// A read of content counts as an access, at most once per tenth of the time to live.
+void note_access(Memory::State& state, const Header& header);
+
+Result<void> check_patch(const HeaderPatch& patch) {
+    if (patch.policy && !patch.policy->empty()) {
+        PAL_TRY(policy, parse_policy(*patch.policy));
+        (void)policy;
+    }
+    if (patch.metadata_merge) {
+        PAL_TRY(merged, merge_metadata("{}", *patch.metadata_merge));
+        (void)merged;
+    }
+    return {};
+}
+
+Fingerprint digest_of_append(const AppendRequest& request) {
+    Hasher hasher;
+    hasher.field("append");
+    hasher.field(request.messages);
+    return hasher.digest();
+}
+
+std::vector<std::string> message_ids(const LogId& log, Seq first, Seq last) {
+    std::vector<std::string> ids;
+    for (Seq seq = first; seq <= last; seq = seq + 1) ids.push_back(position_id("msg_", log, seq));
+    return ids;
+}
+
+}  // namespace
+
+Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
+    : state_(std::make_unique<State>()) {
+    state_->store = std::move(store);
+    state_->tokenizer = options.tokenizer ? options.tokenizer : approx_tokenizer();
+    state_->clock = options.store.clock ? options.store.clock : Clock(system_now);
+    state_->message_bytes_max = options.message_bytes_max;
+    state_->call_notes = options.call_notes;
+}
+Memory::Memory(Memory&&) noexcept = default;
+Memory& Memory::operator=(Memory&&) noexcept = default;
+Memory::~Memory() = default;
+
+Result<Memory> Memory::open(std::string_view store_url, MemoryOptions options) {
+    PAL_TRY(store, open_store(store_url, options.store));
+    return Memory(std::move(store), std::move(options));
+}
+
+Store& Memory::store() {
+    return *state_->store;
+}
+
+Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& header,
+                              const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    PAL_CHECK(check_patch(header));
+    Batch batch;
+    batch.key = write.key;
+    batch.digest = hash_bytes("create " + name.id);
+    batch.expected_end = Seq{};
+    batch.expected_revision = 0;
+    batch.patch = header;
+    // A created conversation always has a revision, so that a second create cannot pass for one.
+    if (!batch.patch.owner) batch.patch.owner = "";
+    auto done = state_->store->append(name, batch);
+    if (!done && done.error().code == ErrorCode::conflict)
+        return fail(ErrorCode::conflict, "conversation '" + name.id + "' exists already");
+    PAL_TRY(appended, std::move(done));
+    return appended.header;
+}
+
+Result<Written> Memory::append(const ConversationId& name, const AppendRequest& request) {
+    PAL_CHECK(check_name(name));
+    PAL_CHECK(check_patch(request.header));
+    PAL_TRY(said, read_said(request.messages, request.format, *state_->tokenizer,
+                            state_->message_bytes_max));
+    if (said.empty() && request.header.empty())
+        return fail(ErrorCode::invalid_request, "there is no message in the input", "messages");
+    Batch batch;
+    batch.key = request.write.key;
+    batch.digest = digest_of_append(request);
+    batch.expected_end = request.write.expected_end;
+    batch.if_absent = request.write.if_absent;
+    batch.patch = request.header;
+    for (Said& one : said)
+        batch.entries.push_back({MessageEntry{.message = std::move(one.message)}, one.at});
+    PAL_TRY(done, state_->store->append(name, batch));
+    return Written{done.first, done.last, done.header, done.again,
+                   message_ids(done.header.log, done.first, done.last)};
+}
+
+Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& header,
+                             std::optional<std::uint64_t> expected_revision) {
+    PAL_CHECK(check_name(name));
+    PAL_CHECK(check_patch(header));
+    Batch batch;
+    batch.if_absent = IfAbsent::fail;
+    batch.expected_revision = expected_revision;
+    batch.patch = header;
+    PAL_TRY(done, state_->store->append(name, batch));
+    return done.header;
+}
+
+Result<Header> Memory::fork(const ConversationId& name, const ConversationId& child,
+                            std::optional<Seq> at, const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    PAL_CHECK(check_name(child));
+    if (name.tenant != child.tenant)
+        return fail(ErrorCode::invalid_request, "a fork stays with the tenant of its parent");
+    PAL_TRY(parent, state_->store->head(name));
+    PAL_TRY(point, fork_point(*state_->store, parent, at.value_or(parent.end)));
+    Batch batch;
+    batch.key = write.key;
+    batch.digest = hash_bytes("fork " + name.id);
+    batch.fork = point;
+    batch.patch.owner = parent.owner;
+    batch.patch.title = parent.title;
+    batch.patch.system_prompt = parent.system_prompt;
+    batch.patch.policy = parent.policy;
+    batch.patch.metadata_merge = parent.metadata;
+    batch.patch.ttl = parent.ttl;
+    PAL_TRY(done, state_->store->append(child, batch));
+    return done.header;
+}
+
+Result<Receipt> Memory::erase(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    return state_->store->erase(name);
+}
+
+Result<Header> Memory::head(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    return state_->store->head(name);
+}
+
+Result<Page> Memory::list(const ListQuery& query) {
+    PAL_CHECK(check_id(query.tenant, "tenant"));
+    return state_->store->list(query);
+}
+
+Result<View> Memory::view(const ConversationId& name, const ViewOptions& options) {
+    PAL_TRY(header, head(name));
+    const Seq at = options.at.value_or(header.end);
+    if (at > header.end)
+        return fail(ErrorCode::invalid_request,
+                    "conversation '" + name.id + "' ends at seq " +
+                        std::to_string(header.end.value) + ", there is no " +
+                        std::to_string(at.value),
+                    "at");
+    PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, at));
+    note_access(*state_, header);
+    return std::move(loaded.view);
+}
+
+Result<std::vector<Entry>> Memory::log(const ConversationId& name, const LogQuery& query) {
+    PAL_TRY(header, head(name));
+    ReadQuery read{.ranges = {query.range},
+                   .kinds = query.kinds,
+                   .limit = query.limit,
+                   .newest_first = query.newest_first,
+                   .content = query.content};
+    PAL_TRY(entries, read_lineage(*state_->store, header, read));
+    if (query.content) note_access(*state_, header);
+    return entries;
+}
+
+namespace {
+
+void note_access(Memory::State& state, const Header& header) {
+    const Duration every = header.ttl ? *header.ttl / 10 : access_granularity;
+    if (state.clock() - header.accessed < every) return;
+    Batch batch;
+    batch.if_absent = IfAbsent::fail;
+    batch.expected_log = header.log;
+    // Best effort: a read does not fail because its access could not be noted.
+    (void)state.store->append(header.name, batch);
+}
+
+}  // namespace
+
+}  // namespace palimpsest

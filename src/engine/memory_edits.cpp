@@ -1,0 +1,245 @@
+// The facade's edits: pin, retract, rewind, undo, compact, splice. Each decides what the entry
+// says; write_edit() folds it in and stores it.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "core/plan.h"
+#include "core/policy.h"
+#include "engine/count.h"
+#include "engine/edit.h"
+#include "palimpsest/format.h"
+#include "palimpsest/memory.h"
+#include "store/lineage.h"
+
+namespace palimpsest {
+namespace {
+
+Result<Seq> seq_of(Result<Appended> appended) {
+    PAL_TRY(done, std::move(appended));
+    return done.last;
+}
+
+Result<Seq> write_pin(Memory::State& state, const ConversationId& name, Seq message, bool on,
+                      const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    const std::string request = (on ? "pin " : "unpin ") + std::to_string(message.value);
+    return seq_of(
+        write_edit(state, name, write, request, [&](const Header& header) -> Result<Body> {
+            PAL_TRY(group, group_around(*state.store, header, message));
+            return PinEntry{std::move(group), on, {}};
+        }));
+}
+
+Compaction::Outcome outcome_of(PlanOutcome outcome) {
+    switch (outcome) {
+        case PlanOutcome::not_due:
+            return Compaction::Outcome::not_due;
+        case PlanOutcome::done:
+            return Compaction::Outcome::done;
+        case PlanOutcome::not_enough_history:
+            return Compaction::Outcome::not_enough_history;
+        case PlanOutcome::no_progress:
+            break;
+    }
+    return Compaction::Outcome::no_progress;
+}
+
+Compaction report(const Plan& plan) {
+    return {outcome_of(plan.outcome), {}, plan.edits, plan.tokens_before, plan.tokens_after};
+}
+
+CompactionEntry entry_of(const Plan& plan, const Policy& policy, Cause cause) {
+    CompactionEntry entry;
+    entry.cause = cause;
+    entry.trigger = plan.trigger;
+    entry.policy = policy.name;
+    entry.tokens_before = plan.tokens_before;
+    entry.tokens_after = plan.tokens_after;
+    entry.edits = plan.edits;
+    return entry;
+}
+
+// A caller's edits are checked before they are believed.
+Result<void> check_edit(const Edit& edit, const View& view) {
+    const auto refuse = [&](std::string_view why) {
+        return fail(ErrorCode::invalid_request,
+                    "the edit of " + std::to_string(edit.range.from.value) + " to " +
+                        std::to_string(edit.range.to.value) + " " + std::string(why),
+                    "edits");
+    };
+    if (edit.range.empty() || edit.range.from == Seq{} || edit.range.to > view.seq)
+        return refuse("is outside of the view that it was computed from");
+    if (edit.treatment == Treatment::verbatim) return refuse("changes nothing");
+    const bool replaces =
+        edit.treatment == Treatment::cleared || edit.treatment == Treatment::shortened;
+    if (replaces && edit.range.from != edit.range.to)
+        return refuse("must cover one message, because it replaces one");
+    if (edit.treatment != Treatment::dropped && !edit.result) return refuse("has no result");
+    if (replaces) {
+        PAL_TRY(message, read_message(edit.format, edit.result));
+        (void)message;
+    }
+    const auto groups = find_groups(view.items);
+    for (const Group& group : groups) {
+        std::size_t inside = 0;
+        for (std::size_t i = group.first; i <= group.last; ++i)
+            inside += edit.range.contains(view.items[i].range.from) ? 1 : 0;
+        if (inside == 0 || replaces) continue;
+        if (group.open) return refuse("touches a tool call that is not answered yet");
+        if (inside <= group.last - group.first) return refuse("splits a tool call from its result");
+    }
+    return {};
+}
+
+Result<Count> cost_of(const Tokenizer& tokenizer, const Edit& edit) {
+    if (edit.treatment == Treatment::folded || edit.treatment == Treatment::dropped)
+        return count_text(tokenizer, view_of(edit.result));
+    PAL_TRY(message, read_message(edit.format, edit.result));
+    return count_message(tokenizer, message);
+}
+
+}  // namespace
+
+std::string_view outcome_name(Compaction::Outcome outcome) {
+    constexpr std::string_view names[] = {"not_due", "done", "not_enough_history", "no_progress"};
+    return names[static_cast<std::size_t>(outcome)];
+}
+
+Result<Seq> Memory::pin(const ConversationId& name, Seq message, const WriteOptions& write) {
+    return write_pin(*state_, name, message, true, write);
+}
+
+Result<Seq> Memory::unpin(const ConversationId& name, Seq message, const WriteOptions& write) {
+    return write_pin(*state_, name, message, false, write);
+}
+
+Result<Seq> Memory::retract(const ConversationId& name, Range messages, std::string_view reason,
+                            const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    if (messages.empty())
+        return fail(ErrorCode::invalid_request, "the range to retract is empty", "range");
+    const std::string request =
+        "retract " + std::to_string(messages.from.value) + ".." + std::to_string(messages.to.value);
+    return seq_of(
+        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
+            PAL_TRY(first, group_around(*state_->store, header, messages.from));
+            PAL_TRY(last, group_around(*state_->store, header, messages.to));
+            const Range whole{std::min(first.front(), last.front()),
+                              std::max(first.back(), last.back())};
+            return RetractEntry{whole, std::string(reason), {}};
+        }));
+}
+
+Result<Seq> Memory::rewind(const ConversationId& name, Seq to, std::string_view reason,
+                           const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    const std::string request = "rewind " + std::to_string(to.value);
+    return seq_of(
+        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
+            if (to >= header.end)
+                return fail(
+                    ErrorCode::invalid_request,
+                    "there is nothing after seq " + std::to_string(to.value) + " to go back over",
+                    "to");
+            return RewindEntry{to, header.end, std::string(reason), {}};
+        }));
+}
+
+Result<Seq> Memory::undo(const ConversationId& name, std::optional<Seq> entry,
+                         const WriteOptions& write) {
+    PAL_CHECK(check_name(name));
+    const std::string request =
+        "undo " + (entry ? std::to_string(entry->value) : std::string("last"));
+    return seq_of(
+        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
+            Seq target = entry.value_or(Seq{});
+            if (!entry) {
+                PAL_TRY(basis, load_basis(*state_->store, header, header.end));
+                if (!basis || basis->applied.empty())
+                    return fail(ErrorCode::not_found,
+                                "there is nothing to undo in '" + name.id + "'");
+                target = basis->applied.back();
+            }
+            PAL_TRY(found, read_entry(*state_->store, header, target));
+            const auto root = undo_root(target, found.body);
+            if (!root)
+                return fail(
+                    ErrorCode::invalid_request,
+                    "seq " + std::to_string(target.value) + " is a " +
+                        std::string(entry_kind_name(kind_of(found.body))) +
+                        "; only compactions, pins, retracts, rewinds and undos can be undone",
+                    "seq");
+            return UndoEntry{target, *root, {}};
+        }));
+}
+
+Result<Compaction> Memory::compact(const ConversationId& name, const CompactOptions& options,
+                                   const WriteOptions& write) {
+    PAL_TRY(header, head(name));
+    const std::string_view json = options.policy.empty() ? header.policy : options.policy;
+    if (json.empty())
+        return fail(ErrorCode::invalid_request,
+                    "'" + name.id +
+                        "' has no policy; name one, as in "
+                        R"({"passes":[{"pass":"keep_last","turns":20}]})",
+                    "policy");
+    PAL_TRY(policy, parse_policy(json));
+    if (options.preview) {
+        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, header.end));
+        return report(make_plan(loaded.view, policy, true));
+    }
+    Plan plan;
+    const std::string request = "compact " + std::string(json);
+    auto done = write_edit(*state_, name, write, request, [&](const Header& now) -> Result<Body> {
+        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, now, now.end));
+        plan = make_plan(loaded.view, policy, true);
+        if (plan.outcome != PlanOutcome::done) return fail(ErrorCode::not_found, "nothing to do");
+        return entry_of(plan, policy, Cause::request);
+    });
+    Compaction compaction = report(plan);
+    if (!done && (plan.outcome == PlanOutcome::done || plan.outcome == PlanOutcome::not_due))
+        return std::unexpected(std::move(done).error());
+    if (done) compaction.seq = done->last;
+    return compaction;
+}
+
+Result<Compaction> Memory::splice(const ConversationId& name, const View& based_on,
+                                  std::vector<Edit> edits, Cause cause) {
+    PAL_CHECK(check_name(name));
+    if (edits.empty()) return fail(ErrorCode::invalid_request, "there is no edit", "edits");
+    if (based_on.basis != based_on.header.basis)
+        return fail(ErrorCode::conflict, "the edits were computed from a past view of '" + name.id +
+                                             "'; compute them from the present one");
+    CompactionEntry entry;
+    entry.cause = cause;
+    entry.trigger = "explicit";
+    entry.tokens_before = entry.tokens_after = based_on.tokens;
+    for (Edit& edit : edits) {
+        PAL_CHECK(check_edit(edit, based_on));
+        std::uint64_t before = 0;
+        for (const Item& item : based_on.items)
+            if (edit.range.contains(item.range.from)) before += item.tokens;
+        edit.before = {state_->tokenizer->scheme(), static_cast<std::uint32_t>(before)};
+        PAL_TRY(after, cost_of(*state_->tokenizer, edit));
+        edit.after = after;
+        entry.tokens_after += edit.after.tokens;
+        entry.tokens_after -= std::min(entry.tokens_after, before);
+    }
+    entry.edits = std::move(edits);
+    Compaction compaction{
+        Compaction::Outcome::done, {}, entry.edits, entry.tokens_before, entry.tokens_after};
+    const Header& header = based_on.header;
+    Batch batch;
+    batch.expected_log = header.log;
+    batch.expected_basis = based_on.basis;
+    batch.expected_epoch = header.epoch;
+    batch.if_absent = IfAbsent::fail;
+    PAL_TRY(body,
+            with_basis(*state_->store, *state_->tokenizer, header, based_on.seq, std::move(entry)));
+    batch.entries.push_back({std::move(body), {}});
+    PAL_TRY(done, state_->store->append(name, batch));
+    compaction.seq = done.last;
+    return compaction;
+}
+
+}  // namespace palimpsest

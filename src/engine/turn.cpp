@@ -1,0 +1,230 @@
+// One turn: begin (append what is new, compact if it is due, give the view) and finish (append the
+// answer). Whoever calls the model does it in between.
+//
+// Everything that `begin` writes is one atomic batch: what was said, the compaction if one was due,
+// and the note of the call. With a key K the halves use K/in and K/out; a repeat of a finished turn
+// finds the answer and needs no model call.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/ids.h"
+#include "core/plan.h"
+#include "core/policy.h"
+#include "engine/call_note.h"
+#include "engine/count.h"
+#include "engine/edit.h"
+#include "engine/input.h"
+#include "engine/load.h"
+#include "palimpsest/memory.h"
+#include "store/lineage.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr int attempts_max = 16;
+
+struct Opening {
+    std::vector<Message> preamble = {};
+    std::vector<Said> said = {};
+};
+
+// A leading run of system messages is sent with the call and noted, but is not part of the log.
+Opening split_preamble(std::vector<Said> all) {
+    Opening opening;
+    auto first = std::find_if(all.begin(), all.end(), [](const Said& one) {
+        return one.message.shape.role != Role::system;
+    });
+    for (auto one = all.begin(); one != first; ++one)
+        opening.preamble.push_back(std::move(one->message));
+    opening.said.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
+    return opening;
+}
+
+// The view as it will be once the new messages stand at its end.
+Result<View> view_with(Memory::State& state, const Header& header, const std::vector<Said>& said) {
+    PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, header, header.end));
+    for (const Said& one : said) {
+        loaded.view.seq = loaded.view.seq + 1;
+        Item item;
+        item.range = {loaded.view.seq, loaded.view.seq};
+        item.message = one.message;
+        item.tokens = one.message.count.tokens;
+        loaded.view.items.push_back(std::move(item));
+        loaded.view.tokens += one.message.count.tokens;
+    }
+    loaded.view.items = arrange(std::move(loaded.view.items));
+    return std::move(loaded.view);
+}
+
+struct Due {
+    Plan plan = {};
+    Policy policy = {};
+};
+
+Result<std::optional<Due>> compaction_due(Memory::State& state, const Header& header,
+                                          const Opening& opening, std::string_view policy_json) {
+    if (policy_json.empty()) return std::nullopt;
+    PAL_TRY(policy, parse_policy(policy_json));
+    PAL_TRY(view, view_with(state, header, opening.said));
+    Plan plan = make_plan(view, policy, false);
+    if (plan.outcome != PlanOutcome::done) return std::nullopt;
+    return Due{std::move(plan), std::move(policy)};
+}
+
+// The facts of messages that are part of the same batch and therefore not in the store yet.
+std::vector<MessageFact> facts_of(const Header& header, const std::vector<Said>& said) {
+    std::vector<MessageFact> facts;
+    for (std::size_t i = 0; i < said.size(); ++i)
+        facts.push_back({header.end + i + 1, said[i].message.count.tokens});
+    return facts;
+}
+
+Result<Body> compaction_body(Memory::State& state, const Header& header, const Opening& opening,
+                             const Due& due) {
+    CompactionEntry entry;
+    entry.cause = Cause::policy;
+    entry.trigger = due.plan.trigger;
+    entry.policy = due.policy.name;
+    entry.tokens_before = due.plan.tokens_before;
+    entry.tokens_after = due.plan.tokens_after;
+    entry.edits = due.plan.edits;
+    return with_basis(*state.store, *state.tokenizer, header, header.end + opening.said.size(),
+                      std::move(entry), facts_of(header, opening.said));
+}
+
+Fingerprint digest_of(const BeginRequest& request) {
+    Hasher hasher;
+    hasher.field("begin");
+    hasher.field(request.messages);
+    hasher.field(request.tools);
+    return hasher.digest();
+}
+
+// The answer that an earlier attempt of this turn stored, if it came that far.
+Result<std::optional<Entry>> find_answer(Store& store, const Header& header, Seq turn) {
+    ReadQuery query{.ranges = {{turn + 1, header.end}}, .kinds = only(EntryKind::message)};
+    if (query.ranges.front().empty()) return std::nullopt;
+    PAL_TRY(entries, read_lineage(store, header, query));
+    for (Entry& entry : entries)
+        if (std::get<MessageEntry>(entry.body).answers == turn) return std::move(entry);
+    return std::nullopt;
+}
+
+struct Attempt {
+    Batch batch = {};
+    std::optional<Due> due = {};
+};
+
+Result<Header> head_or_empty(Store& store, const ConversationId& name) {
+    auto header = store.head(name);
+    if (header || header.error().code != ErrorCode::not_found) return header;
+    Header empty;
+    empty.name = name;
+    return empty;
+}
+
+Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
+                        const BeginRequest& request, const Opening& opening) {
+    PAL_TRY(header, head_or_empty(*state.store, name));
+    const std::string policy = !request.policy.empty() ? request.policy
+                               : request.header.policy ? *request.header.policy
+                                                       : header.policy;
+    Attempt attempt;
+    Batch& batch = attempt.batch;
+    batch.key = request.write.key.empty() ? "" : request.write.key + "/in";
+    batch.digest = digest_of(request);
+    batch.expected_end = request.write.expected_end;
+    batch.if_absent = request.write.if_absent;
+    batch.patch = request.header;
+    for (const Said& one : opening.said)
+        batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
+    PAL_TRY(due, compaction_due(state, header, opening, policy));
+    if (due) {
+        // The plan names seqs of this very batch, so the end must not move under it.
+        batch.expected_end = request.write.expected_end.value_or(header.end);
+        batch.expected_basis = header.basis;
+        batch.expected_epoch = header.epoch;
+        if (!header.log.empty()) batch.expected_log = header.log;
+        PAL_TRY(body, compaction_body(state, header, opening, *due));
+        batch.entries.push_back({std::move(body), {}});
+    }
+    attempt.due = std::move(due);
+    if (state.call_notes)
+        PAL_CHECK(add_call_note(*state.store, header, request, opening.preamble, batch.entries));
+    return attempt;
+}
+
+Compaction report(const Due& due, Seq seq) {
+    return {Compaction::Outcome::done, seq, due.plan.edits, due.plan.tokens_before,
+            due.plan.tokens_after};
+}
+
+}  // namespace
+
+std::vector<Message> Begun::request() const {
+    std::vector<Message> out = preamble;
+    for (const Item& item : view.items) out.push_back(item.message);
+    return out;
+}
+
+Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& request) {
+    PAL_CHECK(check_name(name));
+    PAL_TRY(all, read_said(request.messages, request.format, *state_->tokenizer,
+                           state_->message_bytes_max));
+    Opening opening = split_preamble(std::move(all));
+    for (int tries = 1;; ++tries) {
+        PAL_TRY(attempt, prepare(*state_, name, request, opening));
+        auto appended = state_->store->append(name, attempt.batch);
+        if (!appended) {
+            const bool moved = appended.error().code == ErrorCode::conflict && attempt.due &&
+                               !request.write.expected_end;
+            if (moved && tries < attempts_max) continue;
+            return std::unexpected(std::move(appended).error());
+        }
+        Begun begun{.name = name,
+                    .key = request.write.key,
+                    .log = appended->header.log,
+                    .turn = appended->first,
+                    .preamble = std::move(opening.preamble)};
+        const Seq at = appended->again ? appended->header.end : appended->last;
+        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, appended->header, at));
+        begun.view = std::move(loaded.view);
+        if (attempt.due && !appended->again)
+            begun.compaction = report(*attempt.due, appended->first + opening.said.size());
+        if (appended->again) {
+            PAL_TRY(answer, find_answer(*state_->store, appended->header, begun.turn));
+            if (answer) {
+                begun.already = std::get<MessageEntry>(answer->body).message;
+                begun.already_at = answer->seq;
+            }
+        }
+        return begun;
+    }
+}
+
+Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
+    Batch batch;
+    batch.key = begun.key.empty() ? "" : begun.key + "/out";
+    batch.digest = hash_bytes("finish " + begun.key);  // any answer of this turn will do
+    batch.expected_log = begun.log;
+    batch.if_absent = IfAbsent::fail;
+    MessageEntry entry{
+        .message = answer.message, .interrupted = answer.interrupted, .answers = begun.turn};
+    PAL_TRY(count, count_message(*state_->tokenizer, entry.message));
+    entry.message.count = count;
+    batch.entries.push_back({std::move(entry), {}});
+    if (state_->call_notes) batch.entries.push_back({usage_note(answer, begun.view.seq), {}});
+    PAL_TRY(done, state_->store->append(begun.name, batch));
+    return Finished{done.first, done.header};
+}
+
+Result<PastCall> Memory::past_call(const ConversationId& name, Seq note) {
+    PAL_TRY(header, head(name));
+    PAL_TRY(entry, read_entry(*state_->store, header, note));
+    PAL_TRY(call, read_call_note(*state_->store, header, entry));
+    PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, note));
+    call.view = std::move(loaded.view);
+    return std::move(call);
+}
+
+}  // namespace palimpsest
