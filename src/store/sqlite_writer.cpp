@@ -1,5 +1,6 @@
 #include "store/sqlite_writer.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace palimpsest {
@@ -80,7 +81,18 @@ std::size_t SqliteWriter::group_size() const {
 }
 
 void SqliteWriter::do_group(std::span<Waiting* const> group) {
-    if (do_together(group)) return;
+    const auto no_space = [&] {
+        return std::ranges::any_of(group, [](const Waiting* waiting) {
+            return !waiting->outcome && waiting->outcome.error().code == ErrorCode::no_space;
+        });
+    };
+    bool done = do_together(group);
+    // What the WAL takes can be had back, once.
+    if (no_space() && db_ && db_->wal_pages() > 0) {
+        empty_wal();
+        done = do_together(group);
+    }
+    if (done) return;
     for (Waiting* const& waiting : group) (void)do_together({&waiting, 1});
 }
 

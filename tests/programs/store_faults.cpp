@@ -1,0 +1,256 @@
+// Writes into a store while the disk fails or the process is killed, for the scripts that check
+// what is left.
+//
+//   store_faults write URL THREADS [early]   appends until it is killed; says `ack` when one is
+//   done
+//                                            (early: before it is, as a control that must lose)
+//   store_faults fill URL [BYTES]            appends until one fails, then waits for a line on
+//                                            standard input and tries again, until `end`
+//   store_faults scenario URL                one of everything; says how each step ended
+//   store_faults dump URL                    all that is there, and what check() finds
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "failing_io.h"
+#include "palimpsest/store.h"
+#include "store/lineage.h"
+
+using namespace palimpsest;
+
+namespace {
+
+// Whole lines, at once: what the parent has read was done.
+void say(const std::string& line) {
+    const std::string text = line + "\n";
+    if (::write(1, text.data(), text.size()) < 0) std::_Exit(3);
+}
+
+std::string one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+}
+
+Draft said(std::string text) {
+    MessageEntry entry;
+    entry.message.raw = make_bytes(std::move(text));
+    return {.body = std::move(entry)};
+}
+
+Batch batch_of(const std::vector<std::string>& texts, std::string key) {
+    Batch batch;
+    for (const std::string& text : texts) batch.entries.push_back(said(text));
+    batch.key = std::move(key);
+    return batch;
+}
+
+std::unique_ptr<Store> open_or_exit(const std::string& url) {
+    Result<std::unique_ptr<Store>> store = open_store(url);
+    if (store) return std::move(*store);
+    say("cannot_open " + one_line(store.error().message));
+    std::exit(4);
+}
+
+// ---- write --------------------------------------------------------------------------------------
+
+// Each thread has a conversation of its own and they share one. `run` makes texts unique.
+void write_for_ever(Store& store, int thread, const std::string& run, bool early) {
+    const std::string filler(900, 'x');
+    for (int n = 0;; ++n) {
+        const std::string name = n % 3 == 0 ? "shared" : "own" + std::to_string(thread);
+        const std::string text = run + "." + std::to_string(thread) + "." + std::to_string(n);
+        if (early) say("ack " + name + " " + text);
+        const Result<Appended> done =
+            store.append({"t", name}, batch_of({text + " " + filler}, text));
+        if (!done) say("error " + one_line(done.error().message));
+        if (done && !early) say("ack " + name + " " + text);
+    }
+}
+
+int write(const std::string& url, int threads, bool early) {
+    const std::unique_ptr<Store> store = open_or_exit(url);
+    const std::string run = std::to_string(::getpid());
+    say("open");
+    std::vector<std::jthread> all;
+    for (int i = 0; i < threads; ++i)
+        all.emplace_back([&, i] { write_for_ever(*store, i, run, early); });
+    return 0;
+}
+
+int fill(const std::string& url, std::size_t bytes) {
+    const std::unique_ptr<Store> store = open_or_exit(url);
+    const std::string filler(bytes, 'x');
+    int n = 0;
+    for (std::string line; line != "end"; std::getline(std::cin, line)) {
+        for (;; ++n) {
+            const Result<Appended> done =
+                store->append({"t", "own"}, batch_of({std::to_string(n) + " " + filler}, ""));
+            if (!done) {
+                say("refused " + std::string(error_info(done.error().code).name) + " " +
+                    one_line(done.error().message));
+                const auto readable = store->head(ConversationId{"t", "own"});
+                say(readable ? "readable " + std::to_string(readable->end.value) : "unreadable");
+                break;
+            }
+            say("ack own " + std::to_string(n));
+            if (n % 400 == 399) {
+                ++n;
+                break;
+            }
+        }
+        say("waiting");
+    }
+    return 0;
+}
+
+// ---- scenario -----------------------------------------------------------------------------------
+
+// Runs steps and says how each ended. A step whose outcome is unknown is repeated with its key.
+class Scenario {
+public:
+    explicit Scenario(Store& store) : store_(store) {}
+
+    template <class T>
+    void report(const std::string& step, const Result<T>& result) {
+        say(step + " " +
+            (result ? "ok"
+                    : std::string(error_info(result.error().code).name) + " " +
+                          one_line(result.error().message)));
+    }
+    Result<Appended> append(const std::string& step, const std::string& name, Batch batch) {
+        batch.key = step;
+        say(step + " begins");
+        Result<Appended> done = store_.append({"t", name}, batch);
+        if (!done && done.error().code == ErrorCode::outcome_unknown) {
+            report(step, done);
+            done = store_.append({"t", name}, batch);
+            if (!done && done.error().code != ErrorCode::outcome_unknown) return done;
+        }
+        report(step, done);
+        return done;
+    }
+    void fork(const std::string& step, const std::string& from, Seq at, const std::string& to) {
+        const Result<Header> header = store_.head(ConversationId{"t", from});
+        if (!header) return report(step, header);
+        const Result<ForkPoint> point = fork_point(store_, *header, at);
+        if (!point) return report(step, point);
+        Batch batch = batch_of({"f3"}, "");
+        batch.fork = *point;
+        append(step, to, batch);
+    }
+    void scrub(const std::string& step, const std::string& name, Seq seq) {
+        const Result<Header> header = store_.head(ConversationId{"t", name});
+        if (!header) return report(step, header);
+        MessageEntry gone;
+        gone.scrubbed = true;
+        const Replacement replacement{header->log, seq, gone};
+        say(step + " begins");
+        report(step, store_.scrub({&replacement, 1}));
+    }
+    void erase(const std::string& step, const std::string& name) {
+        say(step + " begins");
+        report(step, store_.erase({"t", name}));
+    }
+    void record(const std::string& step) {
+        say(step + " begins");
+        report(step, store_.put_record({.key = {"t", "s", "k"}, .value = "v"}));
+    }
+
+private:
+    Store& store_;
+};
+
+Batch existing(Batch batch) {
+    batch.if_absent = IfAbsent::fail;
+    return batch;
+}
+
+Batch compaction() {
+    CompactionEntry entry;
+    entry.edits.push_back({.treatment = Treatment::folded,
+                           .range = {Seq{1}, Seq{2}},
+                           .result = make_bytes("a summary")});
+    Batch batch;
+    batch.entries.push_back({.body = std::move(entry)});
+    batch.if_absent = IfAbsent::fail;
+    return batch;
+}
+
+int scenario(const std::string& url) {
+    failing_io::armed = true;
+    {
+        const std::unique_ptr<Store> store = open_or_exit(url);
+        Scenario steps(*store);
+        steps.append("s1", "a", batch_of({"a1 " + std::string(20'000, 'x')}, ""));
+        steps.append("s2", "a", existing(batch_of({"a2", "a3"}, "")));
+        steps.append("s3", "b", batch_of({"b1"}, ""));
+        steps.fork("s4", "a", Seq{2}, "f");
+        steps.append("s5", "a", compaction());
+        steps.scrub("s6", "a", Seq{1});
+        steps.erase("s7", "b");
+        steps.append("s8", "a", existing(batch_of({"a5"}, "")));
+        steps.record("s9");
+        steps.erase("s10", "a");
+        steps.append("s11", "f", existing(batch_of({"f4"}, "")));
+    }
+    say("calls " + std::to_string(failing_io::calls[0]) + " " +
+        std::to_string(failing_io::calls[1]) + " " + std::to_string(failing_io::calls[2]));
+    return 0;
+}
+
+// ---- dump ---------------------------------------------------------------------------------------
+
+std::string text_of(const Entry& entry) {
+    const auto* message = std::get_if<MessageEntry>(&entry.body);
+    if (!message) return std::string(entry_kind_name(kind_of(entry.body)));
+    if (message->scrubbed) return "scrubbed";
+    std::istringstream words{std::string(view_of(message->message.raw))};
+    std::string first;
+    words >> first;
+    return first;
+}
+
+int dump(const std::string& url) {
+    const std::unique_ptr<Store> store = open_or_exit(url);
+    ListQuery query{.tenant = "t"};
+    do {
+        const Result<Page> page = store->list(query);
+        if (!page) return say("error " + one_line(page.error().message)), 1;
+        for (const Header& header : page->headers) {
+            const auto entries = read_lineage(*store, header, {});
+            if (!entries) return say("error " + one_line(entries.error().message)), 1;
+            std::string out;
+            for (const Entry& entry : *entries)
+                out += "entry " + header.name.id + " " + std::to_string(entry.seq.value) + " " +
+                       text_of(entry) + "\n";
+            std::cout << out;
+        }
+        query.after = page->next;
+    } while (!query.after.empty());
+    if (const auto record = store->get_record({"t", "s", "k"})) std::cout << "record\n";
+    const Result<CheckReport> report = store->check({});
+    if (!report) return say("error " + one_line(report.error().message)), 1;
+    for (const Finding& finding : report->findings)
+        std::cout << "finding " << finding.what << " " << finding.where << " "
+                  << one_line(finding.message) << "\n";
+    std::cout << "end\n";
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() >= 3 && words[0] == "write")
+        return write(words[1], std::stoi(words[2]), words.size() > 3);
+    if (words.size() >= 2 && words[0] == "fill")
+        return fill(words[1], words.size() > 2 ? std::stoul(words[2]) : 900);
+    if (words.size() == 2 && words[0] == "scenario") return scenario(words[1]);
+    if (words.size() == 2 && words[0] == "dump") return dump(words[1]);
+    std::cerr << "usage: store_faults write|fill|scenario|dump URL ...\n";
+    return 2;
+}

@@ -1,0 +1,69 @@
+"""What the fault scripts share: running store_faults, and a folder in memory when there is one."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def program():
+    return os.path.join(sys.argv[1], "store_faults")
+
+
+def setting(name, default):
+    """How much to do: small in `make test`, more in `make soak`."""
+    return int(os.environ.get(name, default))
+
+
+class Folder:
+    """A folder that goes away. Syncs are only worth their time where power is cut."""
+
+    def __init__(self, parent=None):
+        if parent is None and os.access("/dev/shm", os.W_OK):
+            parent = "/dev/shm"
+        self.path = tempfile.mkdtemp(prefix="pal_", dir=parent)
+        self.url = "sqlite:" + os.path.join(self.path, "store.db")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def run(*words, fault=None, sticky=False, timeout=120):
+    env = dict(os.environ)
+    if fault:
+        env["PAL_FAULT"] = fault
+    if sticky:
+        env["PAL_FAULT_STICKY"] = "1"
+    done = subprocess.run([program(), *words], env=env, timeout=timeout, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def dump(url):
+    """{conversation: [text of seq 1, 2, ...]}, whether the record is there, and the faults."""
+    status, lines, errors = run("dump", url)
+    logs, record, faults = {}, False, []
+    if status != 0 or not lines or lines[-1] != "end":
+        faults.append(f"dump ended with {status}: {lines[-3:]} {errors[-500:]}")
+    for line in lines:
+        words = line.split(" ", 3)
+        if words[0] == "entry":
+            log = logs.setdefault(words[1], [])
+            if int(words[2]) != len(log) + 1:
+                faults.append(f"gap in {words[1]} before {words[2]}")
+            log.append(words[3])
+        elif words[0] == "record":
+            record = True
+        elif words[0] not in ("end", "readable"):
+            faults.append(line)
+    return logs, record, faults
+
+
+def finish(title, failures, figures):
+    print(f"{title}: {figures}; {len(failures)} failures")
+    for failure in failures[:20]:
+        print("  " + failure)
+    sys.exit(1 if failures else 0)

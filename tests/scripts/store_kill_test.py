@@ -1,0 +1,75 @@
+"""SIGKILL while it appends, again and again: nothing acknowledged is lost, nothing is there twice,
+no gap, and the store always opens. A control that acknowledges before it writes must lose."""
+import os
+import random
+import subprocess
+import time
+
+from fault_run import Folder, dump, finish, program, setting
+
+THREADS = "8"
+
+
+def one_life(url, rng, early=False):
+    """Starts a writer, kills it; gives the acknowledgements that came out whole, and errors."""
+    words = [program(), "write", url, THREADS] + (["early"] if early else [])
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as writer:
+        first = b""
+        # One life in five is killed while it opens and recovers.
+        if rng.random() < 0.8:
+            first = writer.stdout.readline()
+        time.sleep(rng.uniform(0.002, 0.030))
+        writer.kill()
+        text = first + writer.stdout.read()
+    lines = text.decode().split("\n")[:-1]
+    acks = [line.split()[1:3] for line in lines if line.startswith("ack ")]
+    faults = [line for line in lines if line.startswith(("error", "cannot_open"))]
+    return acks, faults
+
+
+def check(url, acknowledged):
+    logs, _, faults = dump(url)
+    for name, log in logs.items():
+        if len(set(log)) != len(log):
+            faults.append(f"{name} has something twice")
+    lost = [text for name, text in acknowledged if text not in set(logs.get(name, []))]
+    return lost, faults, sum(len(log) for log in logs.values())
+
+
+def cycles(count, rng, early=False):
+    lives, acks, lost, stored, failures = 0, 0, [], 0, []
+    while lives < count:
+        with Folder() as folder:
+            acknowledged = []
+            for _ in range(min(25, count - lives)):
+                lives += 1
+                got, faults = one_life(folder.url, rng, early)
+                acknowledged += got
+                failures += faults
+                gone, faults, have = check(folder.url, acknowledged[-2000:])
+                lost += gone
+                failures += faults
+            gone, faults, have = check(folder.url, acknowledged)
+            lost += gone
+            acks += len(acknowledged)
+            stored += have
+    return lives, acks, lost, stored, failures
+
+
+def main():
+    count = setting("PAL_KILL_CYCLES", 100)
+    seed = setting("PAL_SEED", int(time.time()))
+    rng = random.Random(seed)
+    lives, acks, lost, stored, failures = cycles(count, rng)
+    failures += [f"acknowledged and lost: {text}" for text in lost]
+    control = cycles(25, rng, early=True)
+    if not control[2]:
+        failures.append("the control lost nothing, so this test proves nothing")
+    if acks < lives:
+        failures.append(f"only {acks} acknowledgements in {lives} lives")
+    finish("kill", failures, f"{lives} kills, {acks} acknowledged, {len(lost)} lost, {stored} stored"
+           f" (control: {control[0]} kills, {control[1]} acknowledged, {len(control[2])} lost;"
+           f" seed {seed})")
+
+
+main()
