@@ -87,11 +87,22 @@ MemoryStore::LogPtr MemoryStore::find(const LogId& log) {
     return found == shard.logs.end() ? nullptr : found->second;
 }
 
-// The log as it is once its expiry has been carried out: it may be nameless then, or gone.
-MemoryStore::LogPtr MemoryStore::find_settled(const LogId& log) {
-    LogPtr found = find(log);
-    if (found) expire(*found, options_.clock());
-    return found;
+// The log as it is once expiry has been carried out: it may be nameless then, or gone. A log that
+// lives by its name needs no look at its forks; one that lives by its forks does, each of them.
+MemoryStore::LogPtr MemoryStore::find_settled(const LogId& uid) {
+    const LogPtr log = find(uid);
+    if (!log) return nullptr;
+    const Time now = options_.clock();
+    std::vector<LogId> due;
+    {
+        const std::shared_lock hold(log->family->mutex);
+        if (log->gone || (log->named() && !expired(log->header, now))) return log;
+        for (const MemoryLog* fork : descendants(*log))
+            if (fork->named() && expired(fork->header, now)) due.push_back(fork->header.log);
+    }
+    for (const LogId& fork : due)
+        if (const LogPtr found = find(fork)) expire(*found, now);
+    return log;
 }
 
 Result<Header> MemoryStore::head(const ConversationId& name) {
@@ -172,6 +183,7 @@ Result<Appended> MemoryStore::create(NameShard& shard, const ConversationId& nam
     }
     log->header = new_header(name, uid, batch, now);
     log->header.ttl = options_.ttl;
+    if (parent) log->header.epoch = std::max(log->header.epoch, parent->header.epoch);
     log->base_basis = log->header.basis;
     log->base_messages = log->header.messages;
     log->parent = parent.get();

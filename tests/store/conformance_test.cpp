@@ -1,0 +1,62 @@
+// The conformance suite over every row of store_kinds(). A new row is covered as soon as it says
+// in stores_under_test.cpp where its data lies; until then its checks fail.
+#include "palimpsest/conformance.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "store/stores_under_test.h"
+
+namespace palimpsest {
+namespace {
+
+struct Case {
+    std::string_view scheme;
+    const ConformanceCheck* check;
+};
+
+std::vector<Case> cases() {
+    std::vector<Case> all;
+    for (const StoreKind& kind : store_kinds())
+        for (const ConformanceCheck& check : conformance_checks())
+            all.push_back({kind.scheme, &check});
+    return all;
+}
+
+class Conformance : public testing::TestWithParam<Case> {};
+
+TEST_P(Conformance, holds) {
+    TestStore store(GetParam().scheme);
+    const CheckResult result = run_check(*GetParam().check, store.under_test());
+    if (result.outcome == CheckOutcome::skipped) GTEST_SKIP() << result.message;
+    EXPECT_EQ(result.outcome, CheckOutcome::passed) << result.message;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& of) {
+    return std::string(of.param.scheme) + "_" + std::string(of.param.check->name);
+}
+INSTANTIATE_TEST_SUITE_P(stores, Conformance, testing::ValuesIn(cases()), case_name);
+
+TEST(conformance_list, names_every_check_once) {
+    std::set<std::string_view> names;
+    for (const ConformanceCheck& check : conformance_checks())
+        EXPECT_TRUE(names.insert(check.name).second) << check.name;
+}
+
+TEST(conformance_list, skips_checks_of_time_for_a_store_without_a_clock) {
+    const StoreUnderTest store{.open = [] { return open_store("memory:"); }};
+    std::size_t skipped = 0;
+    for (const ConformanceCheck& check : conformance_checks())
+        if (check.needs != CheckNeeds::nothing)
+            skipped += run_check(check, store).outcome == CheckOutcome::skipped ? 1 : 0;
+    EXPECT_GT(skipped, 30U);
+}
+
+TEST(conformance_list, fails_a_store_that_cannot_be_opened) {
+    const StoreUnderTest store{.open = [] { return open_store("nowhere:"); }};
+    EXPECT_EQ(run_check(conformance_checks().front(), store).outcome, CheckOutcome::failed);
+}
+
+}  // namespace
+}  // namespace palimpsest

@@ -1,0 +1,75 @@
+#include "store/stores_under_test.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace palimpsest {
+namespace {
+
+// FOLDER stands for a folder of the test's own. A kind that needs a running server names it through
+// an environment variable here, and says so when that is not set.
+struct Row {
+    std::string_view scheme;
+    std::string_view url;
+    bool persistent;
+};
+constexpr Row rows[] = {
+    {"memory", "memory:", false},
+    {"sqlite", "sqlite:FOLDER/test.db", true},
+};
+
+std::filesystem::path fresh_folder() {
+    static std::atomic<int> count = 0;
+    const auto folder =
+        std::filesystem::temp_directory_path() /
+        ("palimpsest_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count));
+    std::filesystem::create_directories(folder);
+    return folder;
+}
+
+// A clock that several threads may read while one moves it.
+struct MovableClock {
+    std::mutex mutex;
+    Time now{std::chrono::milliseconds(1'800'000'000'000)};
+};
+
+Result<std::string> url_of(std::string_view scheme, const std::filesystem::path& folder) {
+    const auto row = std::ranges::find(rows, scheme, &Row::scheme);
+    if (row == std::end(rows))
+        return fail(ErrorCode::invalid_request,
+                    "tests/store/stores_under_test.cpp has no row for " + std::string(scheme));
+    std::string url(row->url);
+    const std::size_t at = url.find("FOLDER");
+    if (at != std::string::npos) url.replace(at, 6, folder.string());
+    return url;
+}
+
+}  // namespace
+
+TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
+    const auto clock = std::make_shared<MovableClock>();
+    const auto row = std::ranges::find(rows, scheme, &Row::scheme);
+    under_test_.persistent = row != std::end(rows) && row->persistent;
+    under_test_.advance_clock = [clock](Duration time) {
+        const std::lock_guard hold(clock->mutex);
+        clock->now += time;
+    };
+    under_test_.open = [clock, url = url_of(scheme, folder_)]() -> Result<std::unique_ptr<Store>> {
+        if (!url) return std::unexpected(url.error());
+        return open_store(*url, {.clock = [clock] {
+            const std::lock_guard hold(clock->mutex);
+            return clock->now;
+        }});
+    };
+}
+
+TestStore::~TestStore() {
+    under_test_ = {};
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace palimpsest
