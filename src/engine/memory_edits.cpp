@@ -207,9 +207,11 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
                                   std::vector<Edit> edits, Cause cause) {
     PAL_CHECK(check_name(name));
     if (edits.empty()) return fail(ErrorCode::invalid_request, "there is no edit", "edits");
-    if (based_on.basis != based_on.header.basis)
-        return fail(ErrorCode::conflict, "the edits were computed from a past view of '" + name.id +
-                                             "'; compute them from the present one");
+    PAL_TRY(now, head(name));
+    if (now.log != based_on.header.log || based_on.basis != based_on.header.basis)
+        return fail(ErrorCode::conflict,
+                    "the edits were computed from another or a past view of '" + name.id +
+                        "'; compute them from the present one");
     CompactionEntry entry;
     entry.cause = cause;
     entry.trigger = "explicit";
