@@ -94,8 +94,9 @@ public:
             std::size_t from = 0, to = 0, depth = 0;
         };
         std::vector<Job> jobs{{0, 0, sorted.size(), 0}};
-        for (std::size_t j = 0; j < jobs.size(); ++j) {
-            Job job = jobs[j];
+        while (!jobs.empty()) {
+            Job job = jobs.back();
+            jobs.pop_back();
             while (job.from < job.to && sorted[job.from].first.size() == job.depth)
                 token_[job.unit] = sorted[job.from++].second;
             std::vector<std::uint8_t> labels;
@@ -107,7 +108,7 @@ public:
             }
             at.push_back(job.to);
             if (labels.empty()) continue;
-            const std::uint32_t base = place(labels);
+            const std::uint32_t base = place(labels, job.unit);
             base_[job.unit] = base;
             for (std::size_t k = 0; k < labels.size(); ++k) {
                 const std::uint32_t child = base + labels[k];
@@ -143,25 +144,22 @@ private:
         (before == none ? first_free_ : next_[before]) = after;
         (after == none ? last_free_ : previous_[after]) = before;
     }
-    // First fit, but a crowded node looks only where it has a chance: from 64 Ki below the top on.
-    std::uint32_t place(const std::vector<std::uint8_t>& labels) {
-        std::uint32_t unit = first_free_;
-        if (labels.size() > 2 && top_ > 65536) {
-            std::uint32_t from = top_ - 65536;
-            while (used_[from]) ++from;
-            unit = from;
-        }
-        for (;; unit = next_[unit]) {
-            if (unit == none || unit + 512 > used_.size()) {
-                const auto end = static_cast<std::uint32_t>(used_.size());
-                grow(end + (1 << 16));
-                if (unit == none) unit = end;
-            }
-            if (unit <= labels.front()) continue;
-            const std::uint32_t base = unit - labels.front();
-            if (std::ranges::none_of(labels, [&](std::uint8_t b) { return used_[base + b]; }))
-                return base;
-        }
+    bool fits(const std::vector<std::uint8_t>& labels, std::uint32_t unit) const {
+        if (unit <= labels.front()) return false;
+        const std::uint32_t base = unit - labels.front();
+        return std::ranges::none_of(labels, [&](std::uint8_t b) { return used_[base + b]; });
+    }
+    // Next fit from the parent on, so that a walk stays in few cache lines; a node that finds no
+    // place within `tries` free units goes to the end.
+    std::uint32_t place(const std::vector<std::uint8_t>& labels, std::uint32_t parent) {
+        constexpr int tries = 400;
+        if (top_ + 1024 > used_.size()) grow(static_cast<std::uint32_t>(used_.size()) + (1 << 16));
+        std::uint32_t unit = parent & ~7u;
+        while (used_[unit]) ++unit;
+        for (int i = 0; i < tries && unit + 512 < used_.size(); ++i, unit = next_[unit])
+            if (fits(labels, unit)) return unit - labels.front();
+        for (unit = std::max(top_, 256u) + 1; !fits(labels, unit);) ++unit;
+        return unit - labels.front();
     }
     std::vector<std::uint64_t> packed() const {
         std::vector<std::uint64_t> units(top_ + 257);

@@ -8,7 +8,6 @@
 #include "token/split.h"
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace palimpsest {
@@ -16,7 +15,7 @@ namespace palimpsest {
 class Encoding;
 
 struct CounterOptions {
-    unsigned cache_bits = 16;  // 2^bits sets of 32 bytes; 0 means no cache.
+    unsigned cache_bits = 16;  // 4 to 24; the caches take about 50 << cache_bits bytes in all.
     bool wide = true;          // Use wide instructions if the processor has them.
 };
 
@@ -25,14 +24,38 @@ public:
     Counter(const Encoding& encoding, const CounterOptions& options);
     std::uint64_t count(std::string_view text) override;
 
+    // For text that goes on after `end`: counts the pieces that no continuation can change and
+    // moves `at` behind them. The text must be UTF-8 and `at` the start of a piece.
+    std::uint64_t count_closed(const char*& at, const char* end);
+    // Counts UTF-8 text that begins at the start of a piece.
+    std::uint64_t count_pieces(const char* at, const char* end);
+
 private:
+    static bool has_wide();
+    template <Family family>
+    std::uint64_t closed_wide(const char*& at, const char* end);
+    std::uint64_t closed_plain(const char*& at, const char* end);
     template <Family family>
     std::uint64_t count_valid(const char* at, const char* end);
+    template <Family family>
+    std::uint64_t count_wide(const char* at, const char* end);
     std::uint32_t count_piece(const char* at, const char* next, const char* readable_end);
+    std::uint32_t count_long(std::string_view piece);
+    std::uint32_t count_new(const char* at, std::uint32_t size, PieceCache::Key key);
+
+    // A piece of at most 64 bytes; 16 bytes must be readable from `at` on.
+    std::uint32_t count_short(const char* at, std::uint32_t size) {
+        if (size > PieceCache::longest_piece) return count_long({at, size});
+        const PieceCache::Key key = PieceCache::key_wide(at, size);
+        const std::uint32_t known = cache_.find(key);
+        return known != 0 ? known : count_new(at, size, key);
+    }
 
     const Encoding& encoding_;
     Merger merger_;
-    std::optional<PieceCache> cache_;
+    PieceCache cache_;
+    LongPieceCache long_cache_;
+    bool wide_;
 };
 
 }  // namespace palimpsest

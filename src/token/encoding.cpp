@@ -80,7 +80,7 @@ std::unique_ptr<TokenCounter> Encoding::counter() const {
 }
 
 std::uint64_t Encoding::count(std::string_view text) const {
-    return Counter(*this, CounterOptions{.cache_bits = 0}).count(text);
+    return Counter(*this, CounterOptions{.cache_bits = 6}).count(text);
 }
 
 void Encoding::encode_ordinary(std::string_view text, Merger& merger,

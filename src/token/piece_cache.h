@@ -96,4 +96,60 @@ private:
     std::unique_ptr<Key[]> entries_;
 };
 
+// The same for pieces of 16 to 30 bytes with at most 15 tokens. An entry is 32 bytes; the last
+// holds 4 bits of length (less 15) and 4 bits of count. A set is one line of the processor's cache.
+class LongPieceCache {
+public:
+    static constexpr std::uint32_t longest_piece = 30;
+
+    struct Key {
+        std::uint64_t words[4] = {};
+    };
+
+    explicit LongPieceCache(unsigned set_bits)
+        : shift_(64 - set_bits), entries_(std::make_unique<Key[]>(std::size_t{2} << set_bits)) {}
+
+    // `size` is 16 to 30.
+    static Key key(const char* at, std::uint32_t size) {
+        Key key;
+        std::memcpy(key.words, at, 16);
+        char tail[16] = {};
+        std::memcpy(tail, at + 16, size - 16);
+        std::memcpy(key.words + 2, tail, 16);
+        key.words[3] |= std::uint64_t{size - 15} << 56;
+        return key;
+    }
+    std::uint32_t find(const Key& key) const {
+        const Key* set = &entries_[set_of(key)];
+        for (int way = 0; way < 2; ++way)
+            if (same(set[way], key)) return static_cast<std::uint32_t>(set[way].words[3] >> 60);
+        return 0;
+    }
+    void add(Key key, std::uint32_t count) {
+        if (count > 15) return;
+        Key* set = &entries_[set_of(key)];
+        key.words[3] |= std::uint64_t{count} << 60;
+        set[1] = set[0];
+        set[0] = key;
+    }
+
+private:
+    static constexpr std::uint64_t count_mask = std::uint64_t{15} << 60;
+
+    static bool same(const Key& entry, const Key& key) {
+        return ((entry.words[0] ^ key.words[0]) | (entry.words[1] ^ key.words[1]) |
+                (entry.words[2] ^ key.words[2]) |
+                ((entry.words[3] & ~count_mask) ^ key.words[3])) == 0;
+    }
+    std::size_t set_of(const Key& key) const {
+        std::uint64_t mixed = 0;
+        for (const std::uint64_t word : key.words)
+            mixed = (mixed ^ word) * 0x9E3779B97F4A7C15, mixed ^= mixed >> 29;
+        return std::size_t{2} * ((mixed * 0xD6E8FEB86659FD93) >> shift_);
+    }
+
+    unsigned shift_;
+    std::unique_ptr<Key[]> entries_;
+};
+
 }  // namespace palimpsest

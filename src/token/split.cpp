@@ -15,7 +15,7 @@ std::uint32_t byte(const char* at) {
     return static_cast<std::uint8_t>(*at);
 }
 
-Char char_at(const char* at, const char* end) {
+[[gnu::always_inline]] inline Char char_at(const char* at, const char* end) {
     if (at == end) return {};
     std::uint32_t code = byte(at), size = 1;
     if (code >= 0xF0) {
@@ -29,7 +29,7 @@ Char char_at(const char* at, const char* end) {
         code = (code & 31) << 6 | (byte(at + 1) & 63);
         size = 2;
     }
-    const std::uint8_t* table = class_table();
+    const std::uint8_t* table = pal_table_classes;
     const std::uint8_t kind = table[class_index_size + 256u * table[code >> 8] + (code & 255)];
     return {static_cast<CharClass>(kind), size};
 }

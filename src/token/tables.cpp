@@ -4,14 +4,16 @@
 
 #define PAL_EMBED(name)                                                                           \
     __asm__(".section .rodata\n.balign 64\n.global pal_table_" #name "\n.hidden pal_table_" #name \
-            "\npal_table_" #name ":\n.incbin \"" PAL_TABLE_DIR "/" #name ".tbl\"\n.previous\n");  \
+            "\npal_table_" #name ":\n.incbin \"" PAL_TABLE_DIR "/" #name ".tbl\"\n.previous\n")
+#define PAL_VOCABULARY(name) \
+    PAL_EMBED(name);         \
     extern "C" __attribute__((visibility("hidden"))) const std::byte pal_table_##name[]
 
 PAL_EMBED(classes);
-PAL_EMBED(o200k_base);
-PAL_EMBED(cl100k_base);
-PAL_EMBED(p50k_base);
-PAL_EMBED(r50k_base);
+PAL_VOCABULARY(o200k_base);
+PAL_VOCABULARY(cl100k_base);
+PAL_VOCABULARY(p50k_base);
+PAL_VOCABULARY(r50k_base);
 
 namespace palimpsest {
 
@@ -21,10 +23,6 @@ const std::byte* vocabulary_table(std::string_view name) {
     if (name == "p50k_base") return pal_table_p50k_base;
     if (name == "r50k_base") return pal_table_r50k_base;
     return nullptr;
-}
-
-const std::uint8_t* class_table() {
-    return reinterpret_cast<const std::uint8_t*>(pal_table_classes);
 }
 
 }  // namespace palimpsest

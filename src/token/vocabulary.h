@@ -21,20 +21,27 @@ public:
     // The next shorter token with which `token` begins, or no_token.
     Token shorter(Token token) const { return prefixes_[token]; }
 
+    struct Match {
+        Token token = no_token;
+        std::uint32_t size = 0;
+    };
     // The longest token at the start of the text, which must not be empty.
-    Token longest(const char* text, const char* end) const {
+    Match longest(const char* text, const char* end) const {
         std::uint64_t unit = trie_[0];
         std::uint32_t at = 0;
         Token best = no_token;
-        for (; text != end; ++text) {
-            const std::uint32_t child = base(unit) + static_cast<std::uint8_t>(*text);
+        const char* best_end = text;
+        for (const char* next = text; next != end;) {
+            const std::uint32_t child = base(unit) + static_cast<std::uint8_t>(*next);
             unit = trie_[child];
             if (parent(unit) != at) break;
             at = child;
+            ++next;
             const auto token = static_cast<Token>(unit >> 44);
-            if (token != no_token) best = token;
+            best = token != no_token ? token : best;
+            best_end = token != no_token ? next : best_end;
         }
-        return best;
+        return {best, static_cast<std::uint32_t>(best_end - text)};
     }
 
     // Would merging leave this border alone when `left` and `right` are made of adjacent bytes?
