@@ -3,6 +3,7 @@
 // the cache of a new counter; the others are timed, once ("unseen"), then again ("warm"). A file
 // with one message is timed as it is, with an empty cache. Streamed: the same messages again, fed
 // to an appending counter in chunks of 1 to 8 tokens and counted after each.
+#include "token/appending_counter.h"
 #include "token/counter.h"
 #include "token/encoding.h"
 
@@ -73,6 +74,39 @@ void one_pass(Counter& counter, const Timed& timed, Speed& speed) {
     speed.rounds.push_back(timed.megabytes / (cpu_seconds() - start));
 }
 
+using Chunks = std::vector<std::string_view>;
+
+// Cuts each text after 1, 2, … 8, 1, … tokens.
+std::vector<Chunks> cut(const Encoding& encoding, const Timed& timed) {
+    std::vector<Chunks> all;
+    std::size_t turn = 0;
+    for (const std::string_view text : timed.texts) {
+        Chunks chunks;
+        std::size_t at = 0, size = 0, tokens = 0;
+        for (const Token token : encoding.encode(text)) {
+            size += encoding.vocabulary().length(token);
+            if (++tokens <= turn % 8) continue;
+            chunks.push_back(text.substr(at, size));
+            at += size, size = 0, tokens = 0, ++turn;
+        }
+        chunks.push_back(text.substr(at));
+        all.push_back(std::move(chunks));
+    }
+    return all;
+}
+
+void streamed_pass(Counter& counter, const std::vector<Chunks>& texts, double megabytes,
+                   Speed& speed) {
+    speed.tokens = 0;
+    const double start = cpu_seconds();
+    for (const Chunks& chunks : texts) {
+        AppendingCounter growing(counter);
+        for (const std::string_view chunk : chunks) growing.append(chunk);
+        speed.tokens += growing.count();
+    }
+    speed.rounds.push_back(megabytes / (cpu_seconds() - start));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,15 +117,20 @@ int main(int argc, char** argv) {
         const Timed timed = choose(messages);
         for (const char* name : {"o200k_base", "cl100k_base"}) {
             const auto encoding = *open_encoding(name);
-            Speed unseen, warm;
+            Speed unseen, warm, streamed;
+            const std::vector<Chunks> chunks = cut(*encoding, timed);
             for (int round = 0; round < rounds; ++round) {
                 Counter counter(*encoding, {});
                 for (const std::string_view text : timed.primers) counter.count(text);
                 one_pass(counter, timed, unseen);
                 one_pass(counter, timed, warm);
+                Counter other(*encoding, {});
+                for (const std::string_view text : timed.primers) other.count(text);
+                if (messages.size() > 1) streamed_pass(other, chunks, timed.megabytes, streamed);
             }
             unseen.report("unseen", name, argv[file]);
             warm.report("warm", name, argv[file]);
+            if (messages.size() > 1) streamed.report("streamed", name, argv[file]);
         }
     }
 }
