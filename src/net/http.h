@@ -189,7 +189,8 @@ public:
     // The port. Fails with `unavailable` if the address is taken or not ours.
     Result<std::uint16_t> start();
     // No new connections; running requests finish within the grace, then sockets are closed.
-    // Returns when no service and no worker runs any more: a worker that blocks holds it up.
+    // Returns when no service and no worker runs any more: a worker that blocks holds it up. A
+    // second call with less grace hurries the first.
     void stop(int grace_ms);
 
     std::size_t connections() const;

@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,7 +74,11 @@ Accepted accept_from(int listener) {
     if (fd < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) return {AcceptState::none_waiting};
         const bool out = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        return {out ? AcceptState::out_of_files : AcceptState::lost};
+        if (!out) return {AcceptState::lost};
+        // The kernel looks for a free descriptor first, whether somebody waits or not.
+        pollfd waiting = {.fd = listener, .events = POLLIN, .revents = 0};
+        const bool somebody = ::poll(&waiting, 1, 0) > 0;
+        return {somebody ? AcceptState::out_of_files : AcceptState::none_waiting};
     }
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

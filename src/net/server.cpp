@@ -38,6 +38,7 @@ struct HttpServer::Running {
     std::size_t next_thread = 0;
     std::mutex stop_mutex;
     bool stopped = false;
+    SteadyTime deadline = SteadyTime::max();  // of stop, guarded by shared.mutex
 
     Loop& accept_loop() { return threads.front()->sessions.loop; }
     void start_threads();
@@ -47,6 +48,7 @@ struct HttpServer::Running {
     bool accept_one();
     void close_listener();
     void stop(int grace_ms);
+    void wait_until_empty(bool give_up);
 };
 
 void HttpServer::Running::start_threads() {
@@ -115,24 +117,34 @@ void HttpServer::Running::close_listener() {
 }
 
 void HttpServer::Running::stop(int grace_ms) {
+    const auto now = std::chrono::steady_clock::now();
+    {
+        // A second, less patient call shortens the grace of the first.
+        const std::scoped_lock lock(shared.mutex);
+        deadline = std::min(deadline, now + std::chrono::milliseconds(grace_ms));
+        shared.emptied.notify_all();
+    }
     const std::scoped_lock stop_lock(stop_mutex);
     if (stopped || threads.empty()) return;
     stopped = true;
     accept_loop().post([this] { close_listener(); });
-    const auto all_drained = [this] {
-        return shared.draining_threads == threads.size() && shared.sessions == 0;
-    };
-    {
-        std::unique_lock lock(shared.mutex);
-        shared.emptied.wait_for(lock, std::chrono::milliseconds(grace_ms), all_drained);
-    }
+    wait_until_empty(true);
     for (const auto& thread : threads)
         thread->sessions.loop.post([&sessions = thread->sessions] { sessions.abort(); });
-    {
-        std::unique_lock lock(shared.mutex);
-        shared.emptied.wait(lock, all_drained);
-    }
+    wait_until_empty(false);
     join_threads();
+}
+
+void HttpServer::Running::wait_until_empty(bool give_up) {
+    std::unique_lock lock(shared.mutex);
+    while (shared.draining_threads < threads.size() || shared.sessions > 0) {
+        if (!give_up) {
+            shared.emptied.wait(lock);
+            continue;
+        }
+        if (std::chrono::steady_clock::now() >= deadline) return;
+        shared.emptied.wait_until(lock, deadline);
+    }
 }
 
 void HttpServer::Running::join_threads() {

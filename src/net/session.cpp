@@ -180,7 +180,7 @@ Task<void> Session::call_service() {
     started_ = false;
     failed_ = false;
     serving_ = true;
-    watch_input();
+    read_ahead();
     try {
         co_await list_.shared.service(*this);
     } catch (const std::bad_alloc&) {
@@ -428,15 +428,19 @@ void Session::wake() {
         readable_.fire();
 }
 
+void Session::read_ahead() {
+    if (in_.size() < max_read_ahead_bytes) watch_input();
+}
+
 void Session::watch_input() {
-    if (input_watched_ || eof_ || broken_ || in_.size() >= max_read_ahead_bytes) return;
+    if (input_watched_ || eof_ || broken_) return;
     input_watched_ = true;
     watch_->wait(Readiness::read, [self = shared_from_this()] {
         self->input_watched_ = false;
         if (!self->transport_) return;
         self->pull();
         if (self->serving_)
-            self->watch_input();
+            self->read_ahead();
         else
             self->readable_.fire();
     });

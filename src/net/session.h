@@ -73,6 +73,7 @@ private:
     void begin_wait(Wait wait, int timeout_ms);
     void end_wait();
     void wake();
+    void read_ahead();
     void watch_input();
     void pull();
     void tell_gone();
