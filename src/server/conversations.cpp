@@ -1,0 +1,122 @@
+// conversations: create, list, read, change and erase.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "engine/present.h"
+#include "server/rest.h"
+#include "store/rules.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view label_prefix = "metadata.";
+
+SortBy sort_of(const Query& query) {
+    const std::string_view sort = query.text("sort").value_or("updated");
+    if (sort == "created") return SortBy::created;
+    return sort == "accessed" ? SortBy::accessed : SortBy::updated;
+}
+
+ListQuery list_query(const Call& call) {
+    ListQuery query{.tenant = call.site.tenant,
+                    .sort = sort_of(call.query),
+                    .newest_first = call.query.text("order") != "asc",
+                    .limit = call.query.number("limit").value_or(100)};
+    if (const auto owner = call.query.text("owner")) query.owner = *owner;
+    for (const auto& [name, value] : call.query.all())
+        if (name.starts_with(label_prefix))
+            query.metadata.emplace(name.substr(label_prefix.size()), value);
+    return query;
+}
+
+// A page goes on behind a conversation (its id) or behind the store's own cursor, which stays good
+// also when that conversation is gone or has moved meanwhile.
+Result<std::string> cursor_at(const Call& call, const ListQuery& query, std::string_view place) {
+    const Result<Header> header = call.site.memory.head({query.tenant, std::string(place)});
+    if (header) return write_cursor(query, {sort_time(*header, query.sort), header->log});
+    if (header.error().code == ErrorCode::not_found ||
+        header.error().code == ErrorCode::invalid_request)
+        return std::string(place);
+    return std::unexpected(header.error());
+}
+
+Reply write_page(const Page& page, bool has_more, std::string_view next) {
+    ListReply list;
+    for (const Header& header : page.headers) write_header(list.row(header.name.id), header);
+    return list.end(has_more, next);
+}
+
+// The page before a place is the page after it in the other order, turned round.
+Result<Reply> page_before(Call& call, ListQuery query, std::string_view place) {
+    query.newest_first = !query.newest_first;
+    PAL_TRY(cursor, cursor_at(call, query, place));
+    query.after = cursor;
+    PAL_TRY(page, call.site.memory.list(query));
+    std::ranges::reverse(page.headers);
+    return write_page(page, !page.next.empty(), {});
+}
+
+}  // namespace
+
+Result<Reply> create_conversation(Call& call) {
+    PAL_TRY(name, new_name(call));
+    PAL_TRY(patch, header_patch_of(call));
+    const Result<Header> header =
+        call.site.memory.create(name, patch, call.write(IfAbsent::create));
+    if (!header) return std::unexpected(blame(header.error(), call, "id"));
+    return header_reply(*header);
+}
+
+Result<Reply> repeat_create(Call& call, Seq) {
+    PAL_TRY(name, new_name(call));
+    PAL_TRY(header, call.site.memory.head(name));
+    return header_reply(header);
+}
+
+Result<Reply> list_conversations(Call& call) {
+    ListQuery query = list_query(call);
+    const auto after = call.query.text("after");
+    const auto before = call.query.text("before");
+    if (after && before)
+        return fail(ErrorCode::invalid_request, "give 'after' or 'before', not both", "before");
+    if (before) return page_before(call, std::move(query), *before);
+    if (after) {
+        PAL_TRY(cursor, cursor_at(call, query, *after));
+        query.after = cursor;
+    }
+    PAL_TRY(page, call.site.memory.list(query));
+    return write_page(page, !page.next.empty(), page.next);
+}
+
+Result<Reply> get_conversation(Call& call) {
+    PAL_TRY(header, call.site.memory.head(call.name()));
+    return header_reply(header);
+}
+
+// An append without messages: only that compares the end of the log in the same step.
+Result<Reply> patch_conversation(Call& call) {
+    PAL_TRY(patch, header_patch_of(call));
+    const std::optional<std::uint64_t> revision = call.number("revision");
+    if (!call.if_match || patch.empty()) {
+        const Result<Header> header = call.site.memory.patch(call.name(), patch, revision);
+        if (!header) return std::unexpected(blame(header.error(), call, "revision"));
+        return header_reply(*header);
+    }
+    if (revision)
+        return fail(ErrorCode::invalid_request, "give 'revision' or If-Match, not both",
+                    "revision");
+    const Result<Written> written = call.site.memory.append(
+        call.name(), {.messages = "[]", .write = call.write(), .header = patch});
+    if (!written) return std::unexpected(blame(written.error(), call, ""));
+    return header_reply(written->header);
+}
+
+Result<Reply> delete_conversation(Call& call) {
+    PAL_TRY(receipt, call.site.memory.erase(call.name()));
+    Reply reply;
+    JsonWriter out(reply.body);
+    write_receipt(out, receipt);
+    return reply;
+}
+
+}  // namespace palimpsest

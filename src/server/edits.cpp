@@ -1,0 +1,175 @@
+// edits: everything that changes what is seen of a conversation without adding to what was said.
+#include "base/ids.h"
+#include "engine/present.h"
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+Result<Reply> edited(const Call& call, const Result<Seq>& seq) {
+    if (!seq) return std::unexpected(blame(seq.error(), call, ""));
+    return seq_reply(*seq);
+}
+
+// {"seq": 12} or {"seq": "last"}: the newest message.
+Result<Seq> message_named(Call& call, std::optional<std::uint64_t> seq) {
+    if (seq) return Seq{*seq};
+    PAL_TRY(newest, call.site.memory.log(call.name(), {.kinds = only(EntryKind::message),
+                                                       .limit = 1,
+                                                       .newest_first = true,
+                                                       .content = false}));
+    if (newest.empty())
+        return fail(ErrorCode::not_found, "the conversation has no message yet", "seq");
+    return newest.front().seq;
+}
+
+// Where a fork starts: a seq, or a checkpoint by name or id.
+Result<std::optional<Seq>> fork_place(Call& call) {
+    const std::optional<JsonValue> at = call.field("at");
+    if (!at) return std::optional<Seq>();
+    if (!at->is_string()) return std::optional(Seq{*call.number("at")});
+    PAL_TRY(checkpoint, call.site.memory.find_checkpoint(call.name(), at->string()));
+    return std::optional(checkpoint.seq);
+}
+
+Reply checkpoint_reply(const Checkpoint& checkpoint) {
+    Reply reply{.etag = checkpoint.seq};
+    JsonWriter out(reply.body);
+    write_checkpoint(out, checkpoint);
+    return reply;
+}
+
+Reply compaction_reply(const Compaction& compaction) {
+    Reply reply;
+    if (compaction.seq != Seq{}) reply.etag = compaction.seq;
+    JsonWriter out(reply.body);
+    write_compaction(out, compaction);
+    return reply;
+}
+
+std::vector<Seq> seqs_of(const Call& call) {
+    std::vector<Seq> seqs;
+    for (const JsonValue seq : call.field("seqs")->elements())
+        seqs.push_back({static_cast<std::uint64_t>(*seq.integer())});
+    return seqs;
+}
+
+Reply scrub_reply(const std::vector<Seq>& seqs) {
+    Reply reply;
+    JsonWriter out(reply.body);
+    out.begin_object().key("scrubbed").begin_array();
+    for (const Seq seq : seqs) out.number(seq.value);
+    out.end_array().end_object();
+    return reply;
+}
+
+}  // namespace
+
+Result<Reply> fork_conversation(Call& call) {
+    PAL_TRY(child, new_name(call));
+    PAL_TRY(at, fork_place(call));
+    const Result<Header> header = call.site.memory.fork(call.name(), child, at, call.write());
+    if (!header) return std::unexpected(blame(header.error(), call, "id"));
+    return header_reply(*header);
+}
+
+Result<Reply> create_checkpoint(Call& call) {
+    const std::optional<JsonValue> metadata = call.field("metadata");
+    const Result<Checkpoint> made = call.site.memory.checkpoint(
+        call.name(), *call.text("name"), metadata ? metadata->raw() : "{}", call.write());
+    if (!made) return std::unexpected(blame(made.error(), call, ""));
+    return checkpoint_reply(*made);
+}
+
+Result<Reply> repeat_checkpoint(Call& call, Seq seq) {
+    PAL_TRY(all, call.site.memory.checkpoints(call.name()));
+    for (const Checkpoint& checkpoint : all)
+        if (checkpoint.seq == seq) return checkpoint_reply(checkpoint);
+    return fail(ErrorCode::not_found, "the checkpoint of this Idempotency-Key is gone");
+}
+
+// All of them are read: a checkpoint is small, and people make few.
+Result<Reply> list_checkpoints(Call& call) {
+    PAL_TRY(all, call.site.memory.checkpoints(call.name()));
+    const std::size_t limit = call.query.number("limit").value_or(100);
+    const std::optional<std::string_view> after = call.query.text("after");
+    const std::optional<std::string_view> name = call.query.text("name");
+    ListReply list;
+    std::size_t shown = 0;
+    bool passed = !after;
+    for (const Checkpoint& checkpoint : all) {
+        const bool here = passed && (!name || checkpoint.name == *name);
+        if (after == checkpoint.id) passed = true;
+        if (!here) continue;
+        if (shown == limit) return list.end(true);
+        write_checkpoint(list.row(checkpoint.id), checkpoint);
+        ++shown;
+    }
+    if (!passed) return fail(ErrorCode::not_found, "there is no such checkpoint", "after");
+    return list.end(false);
+}
+
+Result<Reply> pin_message(Call& call) {
+    PAL_TRY(seq, message_named(call, call.number("seq")));
+    return edited(call, call.site.memory.pin(call.name(), seq, call.write()));
+}
+
+Result<Reply> unpin_message(Call& call) {
+    const std::optional<std::uint64_t> in_query = call.query.number("seq");
+    PAL_TRY(seq, message_named(call, in_query ? in_query : call.number("seq")));
+    return edited(call, call.site.memory.unpin(call.name(), seq, call.write()));
+}
+
+Result<Reply> undo_edit(Call& call) {
+    const std::optional<std::uint64_t> seq = call.number("seq");
+    const std::optional<Seq> entry = seq ? std::optional(Seq{*seq}) : std::nullopt;
+    return edited(call, call.site.memory.undo(call.name(), entry, call.write()));
+}
+
+Result<Reply> retract_messages(Call& call) {
+    const Seq from{*call.number("from")};
+    const Range range{from, Seq{call.number("to").value_or(from.value)}};
+    if (range.empty()) return fail(ErrorCode::invalid_request, "'to' is before 'from'", "to");
+    return edited(call, call.site.memory.retract(call.name(), range,
+                                                 call.text("reason").value_or(""), call.write()));
+}
+
+Result<Reply> repeat_edit(Call&, Seq seq) {
+    return seq_reply(seq);
+}
+
+Result<Reply> scrub_messages(Call& call) {
+    const std::vector<Seq> seqs = seqs_of(call);
+    PAL_CHECK(call.site.memory.scrub(call.name(), seqs));
+    return scrub_reply(seqs);
+}
+
+Result<Reply> repeat_scrub(Call& call, Seq) {
+    return scrub_reply(seqs_of(call));
+}
+
+Result<Reply> compact_conversation(Call& call) {
+    const std::optional<JsonValue> policy = call.field("policy");
+    const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
+                                 .preview = call.query.flag("preview")};
+    const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
+    if (!done) return std::unexpected(blame(done.error(), call, ""));
+    return compaction_reply(*done);
+}
+
+// Read from the log, so that what was scrubbed since is not told again. Without an entry nothing
+// was done the first time, and the answer is what would be done now.
+Result<Reply> repeat_compact(Call& call, Seq seq) {
+    if (seq == Seq{}) return compact_conversation(call);
+    PAL_TRY(entries, call.site.memory.log(call.name(), {.range = {seq, seq}}));
+    const auto* entry =
+        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
+    if (!entry) return fail(ErrorCode::not_found, "the compaction of this key is gone");
+    return compaction_reply({.outcome = Compaction::Outcome::done,
+                             .seq = seq,
+                             .edits = entry->edits,
+                             .tokens_before = entry->tokens_before,
+                             .tokens_after = entry->tokens_after});
+}
+
+}  // namespace palimpsest

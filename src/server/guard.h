@@ -1,0 +1,24 @@
+// guard: who may talk to a server on loopback, judged by the head of a request alone.
+//
+// A web page can send requests to localhost. It cannot choose Host (so a name that was rebound to
+// 127.0.0.1 shows here) and cannot hide Origin on a request that changes something. No answer ever
+// carries a CORS header, so a page cannot read one either.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "net/message.h"
+#include "palimpsest/error.h"
+
+namespace palimpsest {
+
+// 127.0.0.0/8, ::1 and the name localhost.
+bool is_loopback(std::string_view host);
+
+// Host is one of localhost, 127.0.0.1 and [::1], with or without a port.
+bool is_local_authority(std::string_view authority);
+
+// `forbidden` for a foreign Host, and for a foreign Origin on any method but GET and HEAD.
+Result<void> check_origin(const HttpRequest& request);
+
+}  // namespace palimpsest

@@ -1,0 +1,144 @@
+// log_routes: what was said, appended and read; and what the model would be sent.
+#include <algorithm>
+#include <charconv>
+
+#include "base/ids.h"
+#include "engine/present.h"
+#include "palimpsest/format.h"
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+// A place in a log: a seq, or the id of a message.
+Result<Seq> parse_place(std::string_view text, std::string_view param) {
+    Seq seq;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seq.value);
+    if (fault == std::errc{} && end == text.data() + text.size() && seq <= seq_max) return seq;
+    if (const std::optional<Position> position = parse_position_id("msg_", text))
+        return position->seq;
+    return fail(ErrorCode::invalid_request, "must be a seq or the id of a message",
+                std::string(param));
+}
+
+Result<Range> range_of(const Query& query) {
+    Range range{Seq{1}, seq_max};
+    if (const auto after = query.text("after")) {
+        PAL_TRY(seq, parse_place(*after, "after"));
+        range.from = seq + 1;
+    }
+    if (const auto before = query.text("before")) {
+        PAL_TRY(seq, parse_place(*before, "before"));
+        range.to = seq - 1;
+    }
+    return range;
+}
+
+// The newest entries before a place, or the oldest behind one: what is next to the place is read,
+// what is asked for by `order` is how it is shown.
+struct Paging {
+    LogQuery query = {};
+    std::size_t limit = 100;
+    bool turn_round = false;  // it is read in the other order than it is shown
+};
+
+Result<Paging> paging_of(const Query& query, Kinds kinds) {
+    PAL_TRY(range, range_of(query));
+    const bool newest_first = query.text("order") == "desc";
+    const bool from_the_end =
+        query.number("last").has_value() || (query.text("before") && !query.text("after"));
+    const std::uint64_t limit = query.number("last").value_or(query.number("limit").value_or(100));
+    return Paging{.query = {.range = range,
+                            .kinds = kinds,
+                            .limit = limit + 1,
+                            .newest_first = from_the_end || newest_first,
+                            .content = query.text("content") != "0"},
+                  .limit = limit,
+                  .turn_round = from_the_end && !newest_first};
+}
+
+Result<Reply> list_entries(Call& call, Kinds kinds) {
+    PAL_TRY(paging, paging_of(call.query, kinds));
+    PAL_TRY(header, call.site.memory.head(call.name()));
+    std::vector<Entry> entries;
+    if (!paging.query.range.empty() && paging.limit > 0) {
+        PAL_TRY(read, call.site.memory.log(call.name(), paging.query));
+        entries = std::move(read);
+    }
+    const bool has_more = entries.size() > paging.limit;
+    if (has_more) entries.resize(paging.limit);
+    if (paging.turn_round) std::ranges::reverse(entries);
+    ListReply list;
+    for (const Entry& entry : entries)
+        write_entry(list.row(std::to_string(entry.seq.value)), entry);
+    Reply reply = list.end(has_more);
+    reply.etag = header.end;
+    return reply;
+}
+
+std::optional<EntryKind> kind_named(std::string_view name) {
+    for (std::size_t i = 0; i < entry_kind_count; ++i)
+        if (entry_kind_name(static_cast<EntryKind>(i)) == name) return static_cast<EntryKind>(i);
+    return {};
+}
+
+// The list to send, if every message is in that format already.
+Result<Reply> sendable(const View& view, std::string_view format_text) {
+    PAL_TRY(format, parse_format_name(format_text));
+    for (const Item& item : view.items)
+        if (item.message.format != format)
+            return fail(ErrorCode::unprocessable,
+                        "message " + std::to_string(item.range.from.value) + " is in " +
+                            std::string(format_name(item.message.format)) +
+                            ", and this version does not convert",
+                        "format");
+    Reply reply{.etag = view.header.end};
+    JsonWriter out(reply.body);
+    write_messages(out, view);
+    return reply;
+}
+
+}  // namespace
+
+Result<Reply> append_messages(Call& call) {
+    PAL_TRY(format, format_of(call));
+    const std::optional<JsonValue> create = call.field("create");
+    const IfAbsent if_absent =
+        create && create->boolean() == false ? IfAbsent::fail : IfAbsent::create;
+    const Result<Written> written =
+        call.site.memory.append(call.name(), {.messages = call.field("messages")->raw(),
+                                              .format = format,
+                                              .write = call.write(if_absent)});
+    if (!written) return std::unexpected(blame(written.error(), call, ""));
+    Reply reply{.etag = written->header.end, .again = written->again};
+    JsonWriter out(reply.body);
+    out.begin_object().key("seq").number(written->last.value).key("ids").begin_array();
+    for (const std::string& id : written->ids) out.string(id);
+    out.end_array().end_object();
+    return reply;
+}
+
+Result<Reply> list_messages(Call& call) {
+    return list_entries(call, only(EntryKind::message));
+}
+
+Result<Reply> list_log(Call& call) {
+    const std::optional<std::string_view> name = call.query.text("kind");
+    if (!name) return list_entries(call, all_kinds);
+    const std::optional<EntryKind> kind = kind_named(*name);
+    if (!kind) return fail(ErrorCode::invalid_request, "there is no such kind of entry", "kind");
+    return list_entries(call, only(*kind));
+}
+
+Result<Reply> get_view(Call& call) {
+    ViewOptions options;
+    if (const auto at = call.query.number("at")) options.at = Seq{*at};
+    PAL_TRY(view, call.site.memory.view(call.name(), options));
+    if (const auto format = call.query.text("format")) return sendable(view, *format);
+    Reply reply{.etag = view.header.end};
+    JsonWriter out(reply.body);
+    write_view(out, view);
+    return reply;
+}
+
+}  // namespace palimpsest

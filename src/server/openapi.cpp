@@ -1,0 +1,161 @@
+#include "server/openapi.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json_write.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view key_about =
+    "makes a repeat harmless for 24 h: it gets the first answer; another body is refused with 422";
+constexpr std::string_view if_match_about =
+    "the seq that ETag gave: 409 when the conversation has moved";
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view stream_type = "text/event-stream";
+constexpr std::string_view text_schema = R"({"type":"string"})";
+
+const Schema& find_schema(std::span<const Schema> schemas, std::string_view name) {
+    return *std::ranges::find(schemas, name, &Schema::name);
+}
+
+std::string reference(std::string_view name) {
+    return R"({"$ref":"#/components/schemas/)" + std::string(name) + R"("})";
+}
+
+// "/a/{id}/b" -> post_a_id_b
+std::string operation_id(const Route& route) {
+    std::string id;
+    for (const char c : route.method) id += static_cast<char>(c - 'A' + 'a');
+    for (const char c : route.pattern) {
+        if (c == '/' || c == '.') id += '_';
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_') id += c;
+    }
+    return id;
+}
+
+struct OneParameter {
+    std::string_view name, in, schema, about;
+    bool required = false;
+};
+
+void write_parameter(JsonWriter& out, const OneParameter& row) {
+    out.begin_object().field("name", row.name).field("in", row.in);
+    out.key("required").boolean(row.required).field("description", row.about);
+    out.key("schema").raw(row.schema).end_object();
+}
+
+void write_path_parameters(JsonWriter& out, std::string_view pattern) {
+    for (std::size_t at = pattern.find('{'); at != pattern.npos; at = pattern.find('{', at + 1)) {
+        const std::string_view name = pattern.substr(at + 1, pattern.find('}', at) - at - 1);
+        write_parameter(out, {.name = name,
+                              .in = "path",
+                              .schema = text_schema,
+                              .about = "percent-encoded; a slash in it as %2F",
+                              .required = true});
+    }
+}
+
+void write_parameters(JsonWriter& out, const Route& route) {
+    out.key("parameters").begin_array();
+    write_path_parameters(out, route.pattern);
+    for (const Parameter& row : route.query)
+        write_parameter(
+            out, {.name = row.name, .in = "query", .schema = row.schema, .about = row.about});
+    if (route.method == "POST")
+        write_parameter(
+            out,
+            {.name = "Idempotency-Key", .in = "header", .schema = text_schema, .about = key_about});
+    if (route.if_match)
+        write_parameter(
+            out,
+            {.name = "If-Match", .in = "header", .schema = text_schema, .about = if_match_about});
+    out.end_array();
+}
+
+void write_content(JsonWriter& out, const Route& route, std::string_view name,
+                   std::span<const Schema> schemas) {
+    out.key("content").begin_object().key(json_type).begin_object();
+    out.key("schema").raw(reference(name));
+    out.key("example").raw(find_schema(schemas, name).example).end_object();
+    if (route.streams && name == route.reply)
+        out.key(stream_type).begin_object().key("schema").raw(text_schema).end_object();
+    out.end_object();
+}
+
+void write_responses(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
+    out.key("responses").begin_object().key(std::to_string(route.status)).begin_object();
+    out.field("description", route.summary);
+    if (!route.reply.empty()) {
+        write_content(out, route, route.reply, schemas);
+    } else {
+        out.key("content").begin_object().key(route.type).begin_object();
+        out.end_object().end_object();
+    }
+    out.end_object().key("default").begin_object();
+    out.field("description", "an error; its code is one of the error table's");
+    write_content(out, route, "Error", schemas);
+    out.end_object().end_object();
+}
+
+void write_route(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
+    std::string method(route.method);
+    for (char& c : method) c = static_cast<char>(c - 'A' + 'a');
+    out.key(method).begin_object().field("operationId", operation_id(route));
+    out.field("summary", route.summary);
+    write_parameters(out, route);
+    if (!route.request.empty()) {
+        out.key("requestBody").begin_object();
+        write_content(out, route, route.request, schemas);
+        out.end_object();
+    } else if (route.body == BodyKind::bytes) {
+        out.key("requestBody").begin_object().key("content").begin_object();
+        out.key("application/octet-stream").begin_object().end_object().end_object().end_object();
+    }
+    write_responses(out, route, schemas);
+    out.end_object();
+}
+
+// Every path once, in the order in which the table names it first.
+std::vector<std::string_view> paths_of(std::span<const Route> routes) {
+    std::vector<std::string_view> paths;
+    for (const Route& route : routes)
+        if (std::ranges::find(paths, route.pattern) == paths.end()) paths.push_back(route.pattern);
+    return paths;
+}
+
+// The tables wrap long schemas; no string in them holds a line break.
+std::string unwrapped(std::string_view json) {
+    std::string out;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        if (json[i] == '\n')
+            while (i + 1 < json.size() && json[i + 1] == ' ') ++i;
+        else
+            out += json[i];
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string write_openapi(std::span<const Route> routes, std::span<const Schema> schemas) {
+    std::string body;
+    JsonWriter out(body);
+    out.begin_object().field("openapi", "3.1.0").key("info").begin_object();
+    out.field("title", "Palimpsest").field("version", "1");
+    out.field("description", "Conversations that remember: keep every word, send what matters.");
+    out.end_object().key("paths").begin_object();
+    for (const std::string_view path : paths_of(routes)) {
+        out.key(path).begin_object();
+        for (const Route& route : routes)
+            if (route.pattern == path) write_route(out, route, schemas);
+        out.end_object();
+    }
+    out.end_object().key("components").begin_object().key("schemas").begin_object();
+    for (const Schema& schema : schemas) out.key(schema.name).raw(schema.json);
+    out.end_object().end_object().end_object();
+    return unwrapped(body);
+}
+
+}  // namespace palimpsest

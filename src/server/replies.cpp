@@ -1,0 +1,109 @@
+// replies: what the functions of routes have in common when they read bodies and write answers.
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/present.h"
+#include "palimpsest/format.h"
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+LogId as_log_id(Fingerprint fingerprint) {
+    LogId id;
+    for (std::size_t i = 0; i < 8; ++i) {
+        id.bytes[i] = static_cast<std::uint8_t>(fingerprint.high >> (56 - 8 * i));
+        id.bytes[8 + i] = static_cast<std::uint8_t>(fingerprint.low >> (56 - 8 * i));
+    }
+    return id;
+}
+
+std::string generated_id(const Call& call) {
+    if (call.key.empty()) return "conv_" + hex(random_log_id());
+    Hasher hasher;
+    hasher.field(call.site.tenant);
+    hasher.field(call.route.pattern);
+    hasher.field(call.ids.empty() ? std::string_view() : call.ids[0]);
+    hasher.field(call.key);
+    return "conv_" + hex(as_log_id(hasher.digest()));
+}
+
+// null: for ever; a number: seconds; a text: "24h".
+Result<std::optional<Duration>> read_ttl(JsonValue value) {
+    if (value.is_null()) return std::optional<Duration>();
+    if (!value.is_string()) return std::optional(Duration(std::chrono::seconds(*value.integer())));
+    Result<Duration> ttl = parse_duration(value.string());
+    if (!ttl) return fail(ErrorCode::invalid_request, ttl.error().message, "ttl");
+    return std::optional(*ttl);
+}
+
+}  // namespace
+
+Result<FormatId> format_of(const Call& call) {
+    const std::optional<std::string> name = call.text("format");
+    return name ? parse_format_name(*name) : FormatId::openai_chat;
+}
+
+Result<ConversationId> new_name(const Call& call, std::string_view field) {
+    const std::optional<std::string> given = call.text(field);
+    const ConversationId name{call.site.tenant, given ? *given : generated_id(call)};
+    PAL_CHECK(check_id(name.id, field));
+    return name;
+}
+
+Result<HeaderPatch> header_patch_of(const Call& call) {
+    HeaderPatch patch{.owner = call.text("owner"),
+                      .title = call.text("title"),
+                      .system_prompt = call.text("system_prompt")};
+    if (const auto metadata = call.field("metadata")) patch.metadata_merge = metadata->raw();
+    const std::optional<JsonValue> policy =
+        call.json ? call.json->root().find("policy") : std::nullopt;
+    if (policy) patch.policy = policy->is_null() ? std::string() : std::string(policy->raw());
+    if (const auto ttl = call.json ? call.json->root().find("ttl") : std::nullopt) {
+        PAL_TRY(value, read_ttl(*ttl));
+        patch.ttl = value;
+    }
+    return patch;
+}
+
+Error blame(Error error, const Call& call, std::string_view param) {
+    if (error.code != ErrorCode::conflict || !error.param.empty()) return error;
+    if (call.if_match) param = "If-Match";
+    error.param = param;
+    return error;
+}
+
+Reply header_reply(const Header& header) {
+    Reply reply{.etag = header.end};
+    JsonWriter out(reply.body);
+    write_header(out, header);
+    return reply;
+}
+
+Reply seq_reply(Seq seq) {
+    return {.body = "{\"seq\":" + std::to_string(seq.value) + "}", .etag = seq};
+}
+
+JsonWriter& ListReply::row(std::string id) {
+    if (first_.empty()) first_ = id;
+    last_ = std::move(id);
+    return out_;
+}
+
+Reply ListReply::end(bool has_more, std::string_view next) {
+    const auto id = [&](std::string_view name, const std::string& value) {
+        out_.key(name);
+        value.empty() ? out_.null() : out_.string(value);
+    };
+    out_.end_array().key("has_more").boolean(has_more);
+    id("first_id", first_);
+    id("last_id", last_);
+    if (!next.empty()) out_.field("next", next);
+    out_.end_object();
+    return std::move(reply_);
+}
+
+}  // namespace palimpsest

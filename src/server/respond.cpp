@@ -1,0 +1,62 @@
+#include "server/respond.h"
+
+#include "base/json_write.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t logged_bytes_max = 256;
+
+std::string printable(std::string_view text) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text.substr(0, logged_bytes_max)) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte > 0x20 && byte < 0x7f) {
+            out += c;
+            continue;
+        }
+        out += '%';
+        out += digits[byte >> 4U];
+        out += digits[byte & 15U];
+    }
+    return out;
+}
+
+}  // namespace
+
+// An error that names a parameter is about the request itself. One without may be luck; but where
+// something may have been stored, only a key makes a repeat safe.
+bool may_retry(const Error& error, Repeat repeat) {
+    if (!error_info(error.code).retry || !error.param.empty()) return false;
+    const bool something_stored =
+        error.code == ErrorCode::outcome_unknown || error.code == ErrorCode::upstream_failed;
+    return !something_stored || !repeat.changes || repeat.keyed;
+}
+
+HttpResponse write_reply(const Route& route, Reply reply) {
+    HttpResponse response(route.status, std::move(reply.body), reply.type);
+    if (reply.etag) response.headers.set("ETag", "\"" + std::to_string(reply.etag->value) + "\"");
+    if (reply.again) response.headers.set("Idempotent-Replayed", "true");
+    return response;
+}
+
+HttpResponse write_error(const Error& error, Repeat repeat) {
+    HttpResponse response = error_response(error);
+    if (!may_retry(error, repeat)) response.headers.set("x-should-retry", "false");
+    return response;
+}
+
+std::string write_log_line(const LogLine& line) {
+    std::string text;
+    JsonWriter out(text);
+    out.begin_object().field("event", "request").field("id", line.request_id);
+    out.field("method", printable(line.method)).field("path", printable(line.path));
+    out.field("peer", printable(line.peer)).key("status").number(line.status);
+    out.key("us").number(line.micros);
+    out.key("bytes_in").number(std::uint64_t{line.bytes_in});
+    out.key("bytes_out").number(std::uint64_t{line.bytes_out}).end_object();
+    return text;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,31 @@
+// respond: from the outcome of a call to the HTTP answer, and to the line that is logged of it.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "server/route.h"
+
+namespace palimpsest {
+
+// What of a request decides whether its repeat is harmless.
+struct Repeat {
+    bool changes = false;  // POST, PATCH, DELETE
+    bool keyed = false;    // it had an idempotency key
+};
+// Whether a client that repeats the very same request by itself may hope, and does no harm.
+bool may_retry(const Error& error, Repeat repeat);
+
+HttpResponse write_reply(const Route& route, Reply reply);
+HttpResponse write_error(const Error& error, Repeat repeat);
+
+struct LogLine {
+    std::string_view request_id = {}, method = {}, path = {}, peer = {};
+    int status = 0;
+    std::int64_t micros = 0;
+    std::size_t bytes_in = 0, bytes_out = 0;
+};
+// One line of JSON. Bytes that are not printable ASCII become %XX, so a log is safe to look at.
+std::string write_log_line(const LogLine& line);
+
+}  // namespace palimpsest

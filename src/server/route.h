@@ -1,0 +1,112 @@
+// route: what a row of the route table is, and what its function gets and gives.
+//
+// A route is one row of routes.cpp, one function, and the schemas that the row names. The same row
+// routes requests, checks their query and body, and describes them in /openapi.json, so none of
+// these can disagree. A function is called on a worker thread with a request that fits its row; it
+// answers with a Reply or an Error and never sees a socket.
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "net/http.h"
+#include "palimpsest/memory.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+
+struct Route;
+
+// What all requests share. The references outlive the server.
+struct Site {
+    Memory& memory;
+    Model& model;
+    std::string tenant;       // whose conversations these are
+    std::string store_token;  // who knows it may use the internal store route; empty: nobody
+    std::string openapi = {};
+};
+
+// A parameter of the query. A name that ends in '*' stands for every name that begins so.
+struct Parameter {
+    std::string_view name;
+    std::string_view schema;  // JSON Schema of one value; its "type" says how the text is read
+    std::string_view about;
+};
+
+// The query of a request after it was checked against its route's parameters.
+class Query {
+public:
+    Query() = default;
+    explicit Query(QueryParameters parameters) : parameters_(std::move(parameters)) {}
+    std::optional<std::string_view> text(std::string_view name) const;
+    std::optional<std::uint64_t> number(std::string_view name) const;
+    bool flag(std::string_view name) const;
+    const QueryParameters& all() const { return parameters_; }
+
+private:
+    QueryParameters parameters_;
+};
+
+// One request that fits its route.
+struct Call {
+    Site& site;
+    const Route& route;
+    const HttpRequest& request;
+    std::vector<std::string> ids = {};  // the values of the {names} of the pattern, in order
+    Query query = {};
+    std::optional<JsonDocument> json = {};  // the body, checked against its schema
+    std::string key = {};                   // Idempotency-Key
+    std::optional<Seq> if_match = {};
+
+    // Members of the body. Wrong kinds cannot be met here: the schema was checked.
+    std::optional<JsonValue> field(std::string_view name) const;
+    std::optional<std::string> text(std::string_view name) const;
+    std::optional<std::uint64_t> number(std::string_view name) const;
+
+    // The conversation that the path names.
+    ConversationId name() const { return {site.tenant, ids.at(0)}; }
+    // Key (one space for each route) and If-Match. Edits do not create conversations.
+    WriteOptions write(IfAbsent if_absent = IfAbsent::fail) const;
+};
+
+// Where the events of a streamed answer go. False: the client has gone, stop.
+using SendEvent = std::function<bool(const ServerEvent& event)>;
+
+struct Reply {
+    std::string body = {};
+    std::string_view type = "application/json";
+    std::optional<Seq> etag = {};  // the end of the conversation
+    bool again = false;            // a repeat of an earlier request with the same key
+    // Set for a streamed answer: called on a worker after the head was sent. It owns what it uses.
+    std::function<void(const SendEvent& send)> stream = {};
+};
+
+enum class BodyKind : std::uint8_t { none, json, bytes };
+
+struct Route {
+    std::string_view method;
+    std::string_view pattern;  // "/api/v1/conversations/{id}/messages"
+    Result<Reply> (*function)(Call& call);
+    std::string_view summary;
+    int status = 200;               // when it succeeds
+    std::string_view reply = {};    // its schema
+    std::string_view request = {};  // the schema of the body; empty: it takes none
+    std::span<const Parameter> query = {};
+    bool if_match = false;  // honoured; where it is not it is refused
+    // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq
+    // of the first time. Null where the store's own key does it.
+    Result<Reply> (*again)(Call& call, Seq seq) = nullptr;
+    Lane lane = Lane::quick;                     // slow: it waits for a model
+    bool streams = false;                        // it can answer with server-sent events
+    BodyKind body = BodyKind::json;              // how the body is read, where there is one
+    std::string_view type = "application/json";  // of the reply
+};
+
+// THE table.
+std::span<const Route> routes();
+
+}  // namespace palimpsest

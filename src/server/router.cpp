@@ -1,0 +1,199 @@
+#include "server/router.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json_write.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t key_bytes_max = 255;
+
+bool is_name(std::string_view segment) {
+    return segment.starts_with('{');
+}
+
+std::vector<std::string_view> split(std::string_view path) {
+    std::vector<std::string_view> segments;
+    for (std::size_t at = 1; at < path.size();) {
+        const std::size_t end = std::min(path.find('/', at), path.size());
+        segments.push_back(path.substr(at, end - at));
+        at = end + 1;
+    }
+    return segments;
+}
+
+// How well the pattern fits: 0 not at all, else more for every fixed word.
+std::size_t fit(const std::vector<std::string_view>& pattern,
+                const std::vector<std::string>& segments) {
+    if (pattern.size() != segments.size()) return 0;
+    std::size_t fixed = 1;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (is_name(pattern[i])) continue;
+        if (pattern[i] != segments[i]) return 0;
+        ++fixed;
+    }
+    return fixed;
+}
+
+std::vector<std::string> named(const std::vector<std::string_view>& pattern,
+                               const std::vector<std::string>& segments) {
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+        if (is_name(pattern[i])) ids.push_back(segments[i]);
+    return ids;
+}
+
+std::unexpected<Error> bad(std::string message, std::string param) {
+    return fail(ErrorCode::invalid_request, std::move(message), std::move(param));
+}
+
+// ---- query --------------------------------------------------------------------------------------
+
+const Parameter* find_row(const Route& route, std::string_view name) {
+    for (const Parameter& row : route.query) {
+        if (row.name == name) return &row;
+        if (row.name.ends_with('*') && name.starts_with(row.name.substr(0, row.name.size() - 1)))
+            return &row;
+    }
+    return nullptr;
+}
+
+std::string known_parameters(const Route& route) {
+    std::string names;
+    for (const Parameter& row : route.query) {
+        if (!names.empty()) names += ", ";
+        names += row.name;
+    }
+    return names.empty() ? "it takes none" : "known are: " + names;
+}
+
+// The text of a parameter as JSON, by the type that its schema wants.
+std::string as_json(std::string_view value, std::string_view type) {
+    if (type == "boolean" && (value == "1" || value == "0")) return value == "1" ? "true" : "false";
+    if ((type == "integer" || type == "boolean") && parse_json(value)) return std::string(value);
+    return json_string(value);
+}
+
+Result<Query> read_query(const Route& route, const SchemaSet& schemas, std::string_view text) {
+    PAL_TRY(parameters, parse_query(text));
+    for (const auto& [name, value] : parameters) {
+        const Parameter* row = find_row(route, name);
+        if (!row) return bad("unknown query parameter; " + known_parameters(route), name);
+        const auto same = [&](const auto& other) { return other.first == name; };
+        if (std::ranges::count_if(parameters, same) > 1)
+            return bad("'" + name + "' is given twice", name);
+        const std::string json = as_json(value, schemas.type_of(row->schema));
+        Result<JsonDocument> document = parse_json(json);
+        if (!document) return bad("'" + name + "' is not valid UTF-8", name);
+        PAL_CHECK(schemas.check_text(row->schema, document->root(), name));
+    }
+    return Query(std::move(parameters));
+}
+
+// ---- headers ------------------------------------------------------------------------------------
+
+Result<std::string> read_key(const Route& route, const HttpRequest& request) {
+    const std::optional<std::string_view> key = request.headers.find("Idempotency-Key");
+    if (!key || route.method != "POST") return std::string();
+    const auto printable = [](char c) { return c > ' ' && c < '\x7f'; };
+    if (key->empty() || key->size() > key_bytes_max || !std::ranges::all_of(*key, printable))
+        return bad("Idempotency-Key must be 1 to 255 visible ASCII characters", "Idempotency-Key");
+    return std::string(*key);
+}
+
+// 12, "12" or W/"12".
+std::optional<Seq> parse_etag(std::string_view text) {
+    if (text.starts_with("W/")) text.remove_prefix(2);
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+        text = text.substr(1, text.size() - 2);
+    Seq seq;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seq.value);
+    const bool whole = fault == std::errc{} && end == text.data() + text.size();
+    return whole && seq <= seq_max ? std::optional(seq) : std::nullopt;
+}
+
+Result<std::optional<Seq>> read_if_match(const Route& route, const HttpRequest& request) {
+    const std::optional<std::string_view> text = request.headers.find("If-Match");
+    if (!text) return std::optional<Seq>();
+    if (!route.if_match) return bad("this route cannot honour If-Match", "If-Match");
+    const std::optional<Seq> seq = parse_etag(*text);
+    if (!seq) return bad("If-Match must be the seq that ETag gave, as 12 or \"12\"", "If-Match");
+    return seq;
+}
+
+// ---- body ---------------------------------------------------------------------------------------
+
+bool is_json_type(std::string_view type) {
+    const std::size_t end = type.find_first_of("; \t");
+    return equal_without_case(type.substr(0, end), "application/json");
+}
+
+constexpr std::string_view empty_body = "{}";
+
+Result<std::optional<JsonDocument>> read_body(const Route& route, const SchemaSet& schemas,
+                                              const HttpRequest& request) {
+    if (route.body == BodyKind::bytes) return std::optional<JsonDocument>();
+    if (route.request.empty()) {
+        if (!request.body.empty()) return bad("this route takes no body", "");
+        return std::optional<JsonDocument>();
+    }
+    if (!request.body.empty() && !is_json_type(request.header("Content-Type")))
+        return bad("Content-Type must be application/json", "Content-Type");
+    const std::string_view text = request.body.empty() ? empty_body : request.body;
+    PAL_TRY(document, parse_json(text));
+    PAL_CHECK(schemas.check(route.request, document.root()));
+    return std::optional(std::move(document));
+}
+
+}  // namespace
+
+Result<Match> match_route(std::span<const Route> table, std::string_view method,
+                          std::string_view path) {
+    PAL_TRY(segments, path_segments(path));
+    const std::string_view wanted = method == "HEAD" ? "GET" : method;
+    Match match;
+    std::size_t best = 0;
+    for (const Route& route : table) {
+        const std::vector<std::string_view> pattern = split(route.pattern);
+        const std::size_t fits = fit(pattern, segments);
+        if (fits == 0) continue;
+        if (!match.allow.empty()) match.allow += ", ";
+        match.allow += route.method;
+        if (route.method != wanted || fits <= best) continue;
+        best = fits;
+        match.route = &route;
+        match.ids = named(pattern, segments);
+    }
+    return match;
+}
+
+HttpResponse no_route(const Match& match, std::string_view method) {
+    if (match.allow.empty())
+        return error_response({ErrorCode::not_found, "no such path; /openapi.json lists them all"});
+    HttpResponse response = error_response(
+        405, {ErrorCode::invalid_request,
+              "this path does not take " + std::string(method) + "; it takes " + match.allow});
+    response.headers.set("Allow", match.allow);
+    return response;
+}
+
+Result<Call> read_call(Site& site, const SchemaSet& schemas, Match match,
+                       const HttpRequest& request) {
+    const Route& route = *match.route;
+    PAL_TRY(query, read_query(route, schemas, request.query));
+    PAL_TRY(key, read_key(route, request));
+    PAL_TRY(if_match, read_if_match(route, request));
+    PAL_TRY(json, read_body(route, schemas, request));
+    return Call{.site = site,
+                .route = route,
+                .request = request,
+                .ids = std::move(match.ids),
+                .query = std::move(query),
+                .json = std::move(json),
+                .key = std::move(key),
+                .if_match = if_match};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,33 @@
+// router: from a request to the row of the table, and from the row to a checked Call.
+//
+// Pure but for memory: no store, no socket. Every refusal of a request that does not fit its row is
+// made here, so the functions of routes need not look twice.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/route.h"
+#include "server/schema.h"
+
+namespace palimpsest {
+
+struct Match {
+    const Route* route = nullptr;       // null: no such path, or not with this method
+    std::vector<std::string> ids = {};  // values of the pattern's {names}
+    std::string allow = {};             // the methods that the path has; empty: no such path
+};
+
+// Fixed words win over {names}. HEAD goes to GET. invalid_request for a path with broken escapes.
+Result<Match> match_route(std::span<const Route> table, std::string_view method,
+                          std::string_view path);
+
+// The answer to a request without a row: 404, or 405 with Allow.
+HttpResponse no_route(const Match& match, std::string_view method);
+
+// Checks query, headers and body against the row. `request` must outlive the call.
+Result<Call> read_call(Site& site, const SchemaSet& schemas, Match match,
+                       const HttpRequest& request);
+
+}  // namespace palimpsest

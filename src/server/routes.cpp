@@ -1,0 +1,142 @@
+// routes: THE table. A new route is one row here, one function, and the schemas that it names.
+// Rows route requests, check their queries and bodies, and make /openapi.json.
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Parameter limit_row{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+                              "rows at most; 100 unless given"};
+constexpr Parameter order_row{"order", R"({"type":"string","enum":["asc","desc"]})",
+                              "oldest or newest first"};
+
+constexpr Parameter conversation_query[] = {
+    {"owner", R"({"type":"string"})", "only this owner's"},
+    {"metadata.*", R"({"type":"string"})", "metadata.KEY=VALUE: only where that field is VALUE"},
+    {"sort", R"({"type":"string","enum":["created","updated","accessed"]})",
+     "by which time; updated unless given"},
+    order_row,
+    limit_row,
+    {"after", R"({"type":"string"})", "go on behind this id, or 'next' of the page before"},
+    {"before", R"({"type":"string"})", "the page that ends before this id"},
+};
+constexpr Parameter entry_query[] = {
+    order_row,
+    limit_row,
+    {"last", R"({"type":"integer","minimum":0,"maximum":1000})", "the newest N, oldest first"},
+    {"after", R"({"type":"string"})", "behind this seq or message id"},
+    {"before", R"({"type":"string"})", "before this seq or message id"},
+};
+constexpr Parameter log_query[] = {
+    order_row,
+    limit_row,
+    {"last", R"({"type":"integer","minimum":0,"maximum":1000})", "the newest N, oldest first"},
+    {"after", R"({"type":"string"})", "behind this seq or message id"},
+    {"before", R"({"type":"string"})", "before this seq or message id"},
+    {"kind", R"({"type":"string"})", "only entries of this kind"},
+};
+constexpr Parameter view_query[] = {
+    {"at", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
+     "the view as it was after this seq"},
+    {"format", R"({"type":"string","enum":["openai_chat","openai_responses","anthropic"]})",
+     "the sendable list of messages in this format, instead of items"},
+    {"explain", R"({"type":"boolean"})", "what was left out, and why"},
+};
+constexpr Parameter checkpoint_query[] = {
+    limit_row,
+    {"after", R"({"type":"string"})", "go on behind this id"},
+    {"name", R"({"type":"string"})", "only those of this name"},
+};
+constexpr Parameter unpin_query[] = {
+    {"seq", R"({"type":"integer","minimum":1,"maximum":9007199254740991})",
+     "the message; the newest unless given here or in the body"},
+};
+constexpr Parameter compact_query[] = {
+    {"preview", R"({"type":"boolean"})", "plan it and show it, write nothing"},
+};
+
+constexpr std::string_view conversations = "/api/v1/conversations";
+constexpr std::string_view one = "/api/v1/conversations/{id}";
+
+// clang-format off
+constexpr Route table[] = {
+    {.method = "GET", .pattern = "/healthz", .function = get_health,
+     .summary = "Is the process alive?", .reply = "Health"},
+    {.method = "GET", .pattern = "/readyz", .function = get_ready,
+     .summary = "Does the store answer, and how durable is it?", .reply = "Ready"},
+    {.method = "GET", .pattern = "/openapi.json", .function = get_openapi,
+     .summary = "This description", .reply = "OpenApi"},
+
+    {.method = "POST", .pattern = conversations, .function = create_conversation,
+     .summary = "Create a conversation", .status = 201, .reply = "Conversation",
+     .request = "NewConversation", .again = repeat_create},
+    {.method = "GET", .pattern = conversations, .function = list_conversations,
+     .summary = "List conversations", .reply = "ConversationList", .query = conversation_query},
+    {.method = "GET", .pattern = one, .function = get_conversation,
+     .summary = "Read a conversation's header", .reply = "Conversation"},
+    {.method = "PATCH", .pattern = one, .function = patch_conversation,
+     .summary = "Change a conversation's header; metadata is merged", .reply = "Conversation",
+     .request = "ConversationPatch", .if_match = true},
+    {.method = "DELETE", .pattern = one, .function = delete_conversation,
+     .summary = "Erase a conversation for good; forks keep what they share", .reply = "Erased"},
+
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/messages",
+     .function = append_messages, .summary = "Append messages; creates the conversation",
+     .status = 201, .reply = "Written", .request = "NewMessages", .if_match = true},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/messages", .function = list_messages,
+     .summary = "Read messages as they came in", .reply = "EntryList", .query = entry_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/log", .function = list_log,
+     .summary = "Read the log: messages and what was done to them", .reply = "EntryList",
+     .query = log_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/view", .function = get_view,
+     .summary = "Show what the model would be sent, now or at a past seq", .reply = "View",
+     .query = view_query},
+
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/fork",
+     .function = fork_conversation, .summary = "Fork: a new conversation that shares the log",
+     .status = 201, .reply = "Conversation", .request = "NewFork", .again = repeat_create},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/checkpoints",
+     .function = create_checkpoint, .summary = "Name the present position", .status = 201,
+     .reply = "Checkpoint", .request = "NewCheckpoint", .if_match = true,
+     .again = repeat_checkpoint},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/checkpoints",
+     .function = list_checkpoints, .summary = "List checkpoints", .reply = "CheckpointList",
+     .query = checkpoint_query},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/pins", .function = pin_message,
+     .summary = "Pin a message (and its group): always sent verbatim", .status = 201,
+     .reply = "Edited", .request = "Pin", .if_match = true, .again = repeat_edit},
+    {.method = "DELETE", .pattern = "/api/v1/conversations/{id}/pins", .function = unpin_message,
+     .summary = "Unpin a message", .reply = "Edited", .request = "Pin", .query = unpin_query,
+     .if_match = true},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/undo", .function = undo_edit,
+     .summary = "Undo an edit (the newest unless named); undo an undo to redo",
+     .reply = "Edited", .request = "Undo", .if_match = true, .again = repeat_edit},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/retract",
+     .function = retract_messages, .summary = "Hide messages, undoably", .reply = "Edited",
+     .request = "Retract", .if_match = true, .again = repeat_edit},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/scrub", .function = scrub_messages,
+     .summary = "Remove the content of messages for good, in every fork", .reply = "Scrubbed",
+     .request = "Scrub", .again = repeat_scrub},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/compact",
+     .function = compact_conversation, .summary = "Compact now, or show what it would do",
+     .reply = "Compaction", .request = "Compact", .query = compact_query, .if_match = true,
+     .again = repeat_compact},
+
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/begin", .function = begin_turn,
+     .summary = "Store what was said and give the view to send", .reply = "Begun",
+     .request = "Begin", .if_match = true},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/finish", .function = finish_turn,
+     .summary = "Store the model's answer", .reply = "Turn", .request = "Finish"},
+    {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
+     .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
+     .if_match = true, .lane = Lane::slow, .streams = true},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> routes() {
+    return table;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,155 @@
+#include "server/server.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "server/guard.h"
+#include "server/openapi.h"
+#include "server/replay.h"
+#include "server/respond.h"
+#include "server/router.h"
+
+namespace palimpsest {
+namespace {
+
+using Instant = std::chrono::steady_clock::time_point;
+
+std::string new_request_id() {
+    return "req_" + hex(random_log_id());
+}
+
+Repeat repeat_of(const HttpRequest& request) {
+    return {.changes = request.method != "GET" && request.method != "HEAD",
+            .keyed = request.headers.find("Idempotency-Key").has_value()};
+}
+
+// What a worker made of a request: an answer, or the head of a stream and what writes it.
+struct Outcome {
+    HttpResponse response;
+    std::function<void(const SendEvent& send)> stream;
+};
+
+}  // namespace
+
+struct Server::State {
+    Site site;
+    ServerOptions options;
+    SchemaSet schemas = {};
+    std::uint16_t port = 0;
+    std::unique_ptr<HttpServer> http = {};
+
+    Outcome answer(Match match, const HttpRequest& request);
+    Outcome route_and_answer(const HttpRequest& request, Result<Match> match);
+    Task<void> serve(Exchange& exchange);
+    Task<void> stream(Exchange& exchange, Outcome& outcome);
+    void log(const HttpRequest& request, const HttpResponse& response, Instant begun) const;
+};
+
+Outcome Server::State::answer(Match match, const HttpRequest& request) {
+    const Route& route = *match.route;
+    Result<Call> call = read_call(site, schemas, std::move(match), request);
+    if (!call) return {write_error(call.error(), repeat_of(request)), {}};
+    const bool once = route.again && !call->key.empty();
+    Result<Reply> reply = once ? answer_once(*call) : route.function(*call);
+    if (!reply) return {write_error(reply.error(), repeat_of(request)), {}};
+    std::function<void(const SendEvent&)> stream = std::move(reply->stream);
+    if (stream) return {event_stream(), std::move(stream)};
+    return {write_reply(route, *std::move(reply)), {}};
+}
+
+Outcome Server::State::route_and_answer(const HttpRequest& request, Result<Match> match) {
+    if (!match) return {write_error(match.error(), {}), {}};
+    if (!match->route) return {no_route(*match, request.method), {}};
+    return answer(*std::move(match), request);
+}
+
+Task<void> Server::State::serve(Exchange& exchange) {
+    const Instant begun = std::chrono::steady_clock::now();
+    const HttpRequest& request = exchange.request();
+    Result<Match> match = match_route(routes(), request.method, request.path);
+    const Lane lane = match && match->route ? match->route->lane : Lane::quick;
+    auto work = [&] { return route_and_answer(request, std::move(match)); };
+    Outcome outcome = co_await exchange.run(work, lane);
+    outcome.response.headers.set("x-request-id", new_request_id());
+    if (outcome.stream)
+        co_await stream(exchange, outcome);
+    else
+        exchange.answer(outcome.response);
+    log(request, outcome.response, begun);
+}
+
+// Also when the client has gone already: the turn was begun, and what the model says is stored.
+Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
+    co_await exchange.start(outcome.response);
+    const SendEvent send = [&exchange](const ServerEvent& event) {
+        return exchange.write_from_worker(write_event(event));
+    };
+    auto work = [&] { outcome.stream(send); };
+    co_await exchange.run(work, Lane::slow);
+}
+
+void Server::State::log(const HttpRequest& request, const HttpResponse& response,
+                        Instant begun) const {
+    if (!options.log) return;
+    const auto took = std::chrono::steady_clock::now() - begun;
+    options.log(write_log_line(
+        {.request_id = response.headers.find("x-request-id").value_or(""),
+         .method = request.method,
+         .path = request.path,
+         .peer = request.peer,
+         .status = response.status,
+         .micros = std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
+         .bytes_in = request.body.size(),
+         .bytes_out = response.body.size()}));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() {
+    stop(std::chrono::milliseconds(0));
+}
+
+Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, ServerOptions options) {
+    if (!is_loopback(options.host))
+        return fail(ErrorCode::forbidden,
+                    "this server has no keys yet, so it listens on loopback only; use 127.0.0.1",
+                    "listen");
+    PAL_CHECK(check_id(options.tenant, "tenant"));
+    Site site{.memory = memory,
+              .model = model,
+              .tenant = options.tenant,
+              .store_token = options.store_token,
+              .openapi = write_openapi(routes(), palimpsest::schemas())};
+    auto state =
+        std::make_unique<State>(State{.site = std::move(site), .options = std::move(options)});
+    for (const Route& route : routes())
+        for (const Parameter& row : route.query) state->schemas.add(row.schema);
+    HttpServerOptions http{
+        .host = state->options.host == "localhost" ? "127.0.0.1" : state->options.host,
+        .port = state->options.port,
+        .max_body_bytes = state->options.body_bytes_max};
+    http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+        const Result<void> allowed = check_origin(request);
+        if (allowed) return {};
+        HttpResponse response = write_error(allowed.error(), {});
+        response.headers.set("x-request-id", new_request_id());
+        return response;
+    };
+    State* const self = state.get();
+    state->http = std::make_unique<HttpServer>(
+        std::move(http), [self](Exchange& exchange) { return self->serve(exchange); });
+    PAL_TRY(port, state->http->start());
+    state->port = port;
+    return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+std::uint16_t Server::port() const {
+    return state_->port;
+}
+
+void Server::stop(std::chrono::milliseconds grace) {
+    state_->http->stop(static_cast<int>(grace.count()));
+}
+
+}  // namespace palimpsest

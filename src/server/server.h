@@ -1,0 +1,49 @@
+// server: Palimpsest over HTTP. Starts, listens, stops; everything it can do is in routes.cpp.
+//
+// Store work runs on workers, never on a network thread. Every answer carries x-request-id; an
+// answer that a client must not repeat by itself carries x-should-retry: false. Until there are
+// keys it listens on loopback only.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "palimpsest/memory.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+
+struct ServerOptions {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;  // 0: any free one
+    std::string tenant = "default";
+    std::string store_token = {};  // for the internal store route; empty: it is closed
+    std::size_t body_bytes_max = std::size_t{64} << 20;
+    // Gets one line of JSON for each request, without its line break, from any thread; nothing of
+    // what was said is in it. Empty: no log.
+    std::function<void(std::string_view line)> log = {};
+};
+
+class Server {
+public:
+    // Both must outlive the server. `forbidden` for an address that is not loopback, `unavailable`
+    // when it is taken.
+    static Result<std::unique_ptr<Server>> start(Memory& memory, Model& model,
+                                                 ServerOptions options);
+    ~Server();  // stop without grace
+
+    std::uint16_t port() const;
+    // Takes no new requests and lets running ones finish within the grace; streams that are cut
+    // then are stored as interrupted. From any thread but a worker.
+    void stop(std::chrono::milliseconds grace);
+
+private:
+    struct State;
+    explicit Server(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace palimpsest

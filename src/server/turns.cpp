@@ -1,0 +1,264 @@
+// turns: begin and finish for those who call the model themselves, and chat around our own.
+//
+// A turn's id holds all that finish needs (log, first seq, seq of the view, idempotency key), so
+// any server can end a turn that another one began. Streamed answers are stored when the model is
+// done or the client has gone, whichever is first; what was told until then is kept.
+#include <charconv>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/json_write.h"
+#include "engine/present.h"
+#include "palimpsest/format.h"
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view turn_prefix = "turn_";
+
+// ---- ids ----------------------------------------------------------------------------------------
+
+// turn_LOG+SEQ.VIEW, and .KEY where there is one.
+std::string turn_id(const Begun& begun) {
+    std::string id = position_id(turn_prefix, begun.log, begun.turn) + "." +
+                     std::to_string(begun.view.seq.value);
+    if (!begun.key.empty()) id += "." + percent_encode(begun.key);
+    return id;
+}
+
+std::string_view take_word(std::string_view& text) {
+    const std::string_view word = text.substr(0, text.find('.'));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    return word;
+}
+
+Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
+    std::string_view rest = id;
+    const std::optional<Position> position = parse_position_id(turn_prefix, take_word(rest));
+    const std::string_view view = take_word(rest);
+    Begun begun{.name = name};
+    const auto [end, fault] =
+        std::from_chars(view.data(), view.data() + view.size(), begun.view.seq.value);
+    if (!position || fault != std::errc{} || end != view.data() + view.size())
+        return fail(ErrorCode::invalid_request, "this is not the id of a turn", "turn_id");
+    begun.log = position->log;
+    begun.turn = position->seq;
+    PAL_TRY(key, percent_decode(rest));
+    // Without a key the turn's id makes a repeat of finish harmless.
+    begun.key = key.empty() ? std::string(id) : key;
+    return begun;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+void write_usage(JsonWriter& out, const Usage& usage) {
+    out.begin_object().key("input_tokens").number(usage.input);
+    out.key("cached_tokens").number(usage.cached);
+    out.key("cache_write_tokens").number(usage.cache_writes);
+    out.key("output_tokens").number(usage.output);
+    out.key("reasoning_tokens").number(usage.reasoning).end_object();
+}
+
+void write_calls(JsonWriter& out, const Message& message) {
+    out.begin_array();
+    if (const Result<Parts> parts = read_parts(message))
+        for (const Part& part : parts->parts)
+            if (const ToolCall* call = std::get_if<ToolCall>(&part)) {
+                out.begin_object().field("id", call->id).field("name", call->name);
+                out.field("arguments", call->arguments).end_object();
+            }
+    out.end_array();
+}
+
+void write_start(JsonWriter& out, const Begun& begun) {
+    out.begin_object().field("conversation_id", begun.name.id).field("turn_id", turn_id(begun));
+}
+
+void write_end(JsonWriter& out, const std::optional<Compaction>& compaction) {
+    out.key("cost").null().key("compaction");
+    compaction ? write_compaction(out, *compaction) : void(out.null());
+    out.key("warnings").begin_array().end_array().end_object();
+}
+
+// {"conversation_id","turn_id","seq","message","tool_calls","usage","cost","compaction","warnings"}
+std::string write_turn(const Begun& begun, const Answer& answer, Seq seq) {
+    std::string body;
+    JsonWriter out(body);
+    write_start(out, begun);
+    out.key("seq").number(seq.value).key("message").raw(view_of(answer.message.raw));
+    if (answer.interrupted) out.key("interrupted").boolean(true);
+    write_calls(out.key("tool_calls"), answer.message);
+    write_usage(out.key("usage"), answer.usage);
+    write_end(out, begun.compaction);
+    return body;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+std::string raw_of(const Call& call, std::string_view name) {
+    const std::optional<JsonValue> value = call.field(name);
+    return value ? std::string(value->raw()) : std::string();
+}
+
+// `message` is a text or one message; `messages` is a list.
+Result<std::string> said(const Call& call) {
+    const std::optional<JsonValue> one = call.field("message");
+    const std::optional<JsonValue> many = call.field("messages");
+    if (one.has_value() == many.has_value())
+        return fail(ErrorCode::invalid_request, "give 'message' or 'messages', one of them",
+                    "message");
+    if (many) return std::string(many->raw());
+    if (one->is_object()) return std::string(one->raw());
+    return R"({"role":"user","content":)" + json_string(one->string()) + "}";
+}
+
+Result<void> check_model(const Call& call) {
+    const std::optional<std::string> model = call.text("model");
+    if (!model || *model == call.site.model.name()) return {};
+    return fail(ErrorCode::not_found,
+                "there is no such model here; there is: " + std::string(call.site.model.name()),
+                "model");
+}
+
+Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages) {
+    PAL_TRY(format, format_of(call));
+    WriteOptions write = call.write(IfAbsent::create);
+    write.key = call.key;  // begin, finish and chat share the key of a turn.
+    Result<Begun> begun = call.site.memory.begin(name, {.messages = messages,
+                                                        .format = format,
+                                                        .model = call.text("model").value_or(""),
+                                                        .tools = raw_of(call, "tools"),
+                                                        .parameters = raw_of(call, "parameters"),
+                                                        .policy = raw_of(call, "memory_strategy"),
+                                                        .write = std::move(write)});
+    if (!begun) return std::unexpected(blame(begun.error(), call, ""));
+    return begun;
+}
+
+Usage usage_of(const Call& call) {
+    const std::optional<JsonValue> usage = call.field("usage");
+    const auto number = [&](std::string_view name) -> std::uint64_t {
+        const auto value = usage ? usage->find(name) : std::nullopt;
+        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
+    };
+    return {.input = number("input_tokens"),
+            .cached = number("cached_tokens"),
+            .cache_writes = number("cache_write_tokens"),
+            .output = number("output_tokens"),
+            .reasoning = number("reasoning_tokens")};
+}
+
+// ---- chat ---------------------------------------------------------------------------------------
+
+// One turn under way, and all that its second half needs after the request is gone.
+struct OpenTurn {
+    Memory& memory;
+    Model& model;
+    Begun begun = {};
+    std::string tools = {};
+};
+
+struct Told {
+    Answer answer = {};
+    Seq seq = {};  // of the answer
+    Seq end = {};  // of the log after it
+};
+
+// A repeat of a finished turn is answered from the log, in one piece, without the model.
+Result<Told> tell_again(const Begun& begun, const OnDelta& on_delta) {
+    PAL_TRY(parts, read_parts(*begun.already));
+    for (const Part& part : parts.parts)
+        if (const Text* text = std::get_if<Text>(&part); text && on_delta) on_delta(text->text);
+    return Told{.answer = {.message = *begun.already},
+                .seq = begun.already_at,
+                .end = begun.view.header.end};
+}
+
+Result<Told> tell(OpenTurn& turn, const OnDelta& on_delta) {
+    if (turn.begun.already) return tell_again(turn.begun, on_delta);
+    const std::vector<Message> messages = turn.begun.request();
+    PAL_TRY(answer, turn.model.call({.messages = messages, .tools = turn.tools}, on_delta));
+    PAL_TRY(finished, turn.memory.finish(turn.begun, answer));
+    return Told{.answer = std::move(answer), .seq = finished.seq, .end = finished.header.end};
+}
+
+std::string start_event(const Begun& begun) {
+    std::string data;
+    JsonWriter out(data);
+    write_start(out, begun);
+    out.key("seq").number(begun.view.seq.value).end_object();
+    return data;
+}
+
+// start, delta..., then done (the whole answer, as it comes without streaming) or error.
+void stream_turn(OpenTurn& turn, const SendEvent& send) {
+    send(ServerEvent(start_event(turn.begun), "start"));
+    const Result<Told> told = tell(turn, [&](std::string_view text) {
+        return send(ServerEvent("{\"text\":" + json_string(text) + "}", "delta"));
+    });
+    if (told)
+        send(ServerEvent(write_turn(turn.begun, told->answer, told->seq), "done"));
+    else
+        send(ServerEvent(error_response(told.error()).body, "error"));
+}
+
+// A turn has one answer: a repeat of finish that brings another one is refused.
+Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
+    PAL_TRY(entries, call.site.memory.log(call.name(), {.range = {seq, seq}}));
+    const auto* stored =
+        entries.empty() ? nullptr : std::get_if<MessageEntry>(&entries.front().body);
+    if (stored && view_of(stored->message.raw) == view_of(answer.message.raw)) return {};
+    return fail(ErrorCode::unprocessable, "this turn has been finished with another answer",
+                "turn_id");
+}
+
+}  // namespace
+
+Result<Reply> begin_turn(Call& call) {
+    PAL_TRY(messages, said(call));
+    PAL_TRY(begun, begin_from(call, call.name(), messages));
+    Reply reply{.etag = begun.view.header.end};
+    JsonWriter out(reply.body);
+    write_start(out, begun);
+    out.key("seq").number(begun.view.seq.value);
+    write_view(out.key("view"), begun.view);
+    out.key("message");
+    begun.already ? out.raw(view_of(begun.already->raw)) : out.null();
+    out.key("tool_calls").begin_array().end_array().key("usage").null();
+    write_end(out, begun.compaction);
+    return reply;
+}
+
+Result<Reply> finish_turn(Call& call) {
+    PAL_TRY(format, format_of(call));
+    PAL_TRY(begun, parse_turn(call.name(), *call.text("turn_id")));
+    PAL_TRY(message, read_message(format, make_bytes(raw_of(call, "message"))));
+    const std::optional<JsonValue> interrupted = call.field("interrupted");
+    const Answer answer{.message = std::move(message),
+                        .usage = usage_of(call),
+                        .interrupted = interrupted && interrupted->boolean() == true};
+    PAL_TRY(finished, call.site.memory.finish(begun, answer));
+    PAL_CHECK(check_stored(call, finished.seq, answer));
+    return Reply{.body = write_turn(begun, answer, finished.seq), .etag = finished.header.end};
+}
+
+Result<Reply> chat(Call& call) {
+    PAL_CHECK(check_model(call));
+    PAL_TRY(messages, said(call));
+    PAL_TRY(name, new_name(call, "conversation_id"));
+    PAL_TRY(begun, begin_from(call, name, messages));
+    const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
+                                                          .model = call.site.model,
+                                                          .begun = std::move(begun),
+                                                          .tools = raw_of(call, "tools")});
+    const std::optional<JsonValue> stream = call.field("stream");
+    if (stream && stream->boolean() == true)
+        return Reply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
+    PAL_TRY(told, tell(*turn, {}));
+    return Reply{.body = write_turn(turn->begun, told.answer, told.seq),
+                 .etag = told.end,
+                 .again = turn->begun.already.has_value()};
+}
+
+}  // namespace palimpsest
