@@ -23,6 +23,10 @@ std::unexpected<Error> no_log(const LogId& log) {
     return fail(ErrorCode::not_found, "no log " + hex(log));
 }
 
+bool living(const MemoryLog& log, Time now) {
+    return log.named() && !expired(log.header, now);
+}
+
 bool matches(const MemoryLog& log, const ListQuery& query) {
     if (log.header.name.tenant != query.tenant) return false;
     if (query.owner && log.header.owner != *query.owner) return false;
@@ -36,7 +40,8 @@ bool matches(const MemoryLog& log, const ListQuery& query) {
 std::vector<std::unique_lock<std::shared_mutex>> lock_families(
     std::span<const std::shared_ptr<MemoryLog>> logs) {
     std::set<Family*, std::less<>> families;
-    for (const auto& log : logs) families.insert(log->family.get());
+    for (const auto& log : logs)
+        if (log) families.insert(log->family.get());
     std::vector<std::unique_lock<std::shared_mutex>> holds;
     for (Family* family : families) holds.emplace_back(family->mutex);
     return holds;
@@ -88,21 +93,33 @@ MemoryStore::LogPtr MemoryStore::find(const LogId& log) {
 }
 
 // The log as it is once expiry has been carried out: it may be nameless then, or gone. A log that
-// lives by its name needs no look at its forks; one that lives by its forks does, each of them.
+// lives by its name needs no look at its forks.
 MemoryStore::LogPtr MemoryStore::find_settled(const LogId& uid) {
-    const LogPtr log = find(uid);
+    LogPtr log = find(uid);
     if (!log) return nullptr;
     const Time now = options_.clock();
+    const auto lives_by_name = [&] {
+        const std::shared_lock hold(log->family->mutex);
+        return log->gone || living(*log, now);
+    };
+    if (!lives_by_name()) settle(*log, now);
+    return log;
+}
+
+// Carries out the expiry of all logs on which it depends how much of this one, and of the nameless
+// ones above it, is still needed.
+void MemoryStore::settle(MemoryLog& log, Time now) {
     std::vector<LogId> due;
     {
-        const std::shared_lock hold(log->family->mutex);
-        if (log->gone || (log->named() && !expired(log->header, now))) return log;
-        for (const MemoryLog* fork : descendants(*log))
+        const std::shared_lock hold(log.family->mutex);
+        if (log.gone) return;
+        MemoryLog* top = &log;
+        while (top->parent && !living(*top->parent, now)) top = top->parent;
+        for (const MemoryLog* fork : descendants(*top))
             if (fork->named() && expired(fork->header, now)) due.push_back(fork->header.log);
     }
     for (const LogId& fork : due)
         if (const LogPtr found = find(fork)) expire(*found, now);
-    return log;
 }
 
 Result<Header> MemoryStore::head(const ConversationId& name) {
@@ -217,13 +234,12 @@ void MemoryStore::touch(NameShard& shard, MemoryLog& log) {
 
 Result<void> MemoryStore::scrub(std::span<const Replacement> replacements) {
     std::vector<LogPtr> logs;
-    for (const Replacement& replacement : replacements) {
+    for (const Replacement& replacement : replacements)
         logs.push_back(find_settled(replacement.log));
-        if (!logs.back()) return no_log(replacement.log);
-    }
     const auto holds = lock_families(logs);
     std::vector<Entry*> entries;
     for (std::size_t i = 0; i < logs.size(); ++i) {
+        if (!logs[i]) return no_log(replacements[i].log);
         PAL_TRY(entry, entry_to_scrub(*logs[i], replacements[i]));
         entries.push_back(entry);
     }
@@ -240,9 +256,11 @@ Result<void> MemoryStore::scrub(std::span<const Replacement> replacements) {
 
 Result<Receipt> MemoryStore::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
+    const Time now = options_.clock();
+    if (const LogPtr log = find(name)) settle(*log, now);
     NameShard& shard = shard_of(name);
     const std::lock_guard hold(shard.mutex);
-    const LogPtr log = live_log(shard, name, options_.clock());
+    const LogPtr log = live_log(shard, name, now);
     if (!log) return no_conversation(name);
     const std::unique_lock family(log->family->mutex);
     --conversations_;

@@ -74,6 +74,7 @@ private:
     Receipt remove(NameShard& shard, MemoryLog& log);
 
     bool expire(MemoryLog& log, Time now);
+    void settle(MemoryLog& log, Time now);
     void make_room();
     bool evict_least_recent();
     NameShard* least_recent_shard();

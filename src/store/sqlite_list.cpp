@@ -1,6 +1,10 @@
 // Listings. Without a filter a page is read off the index of its order, so its cost is that of the
-// page. A filter by owner, metadata or parent is asked first and what it finds is sorted: the cost
-// is that of what matches.
+// page. A filter by owner or metadata is asked first and what it finds is sorted: the cost is that
+// of what matches. Forks of a log are looked at one by one, because one that has expired is still
+// listed, nameless, while forks of its own live.
+#include <algorithm>
+
+#include "core/metadata.h"
 #include "store/rules.h"
 #include "store/sqlite_logs.h"
 
@@ -12,7 +16,6 @@ constexpr std::string_view sort_indexes[] = {"log_created", "head_updated", "hea
 
 std::string tables_of(const ListQuery& query) {
     const std::string log_first = " CROSS JOIN head h ON h.log = l.log WHERE l.tenant = ?1";
-    if (query.children_of) return "log l INDEXED BY log_forks" + log_first + " AND l.parent = ?3";
     const std::string named = " AND l.name IS NOT NULL";
     if (!query.metadata.empty())
         return "label f CROSS JOIN log l ON l.log = f.log" + log_first + named;
@@ -25,21 +28,20 @@ std::string tables_of(const ListQuery& query) {
 
 // The uid of the table that the order's index is on.
 std::string_view uid_column(const ListQuery& query) {
-    const bool by_head = query.sort != SortBy::created && !query.children_of && !query.owner &&
-                         query.metadata.empty();
+    const bool by_head = query.sort != SortBy::created && !query.owner && query.metadata.empty();
     return by_head ? "h.uid" : "l.uid";
 }
 
-// ?1 tenant, ?2 now, ?3 parent, ?4 owner, ?5 limit, ?6 time and ?7 uid of the cursor, then names
-// and values of labels.
+// ?1 tenant, ?2 now, ?3 owner, ?4 limit, ?5 time and ?6 uid of the cursor, then names and values
+// of labels.
 std::string list_sql(const ListQuery& query) {
     std::string sql = "SELECT " + std::string(log_columns) + " FROM " + tables_of(query) +
                       " AND (h.expires IS NULL OR h.expires > ?2)";
-    if (query.owner) sql += " AND l.owner = ?4";
+    if (query.owner) sql += " AND l.owner = ?3";
     for (std::size_t i = 0; i < query.metadata.size(); ++i) {
-        const std::string k = "?" + std::to_string(8 + 2 * i);
-        const std::string v = "?" + std::to_string(9 + 2 * i);
-        if (i == 0 && !query.children_of)
+        const std::string k = "?" + std::to_string(7 + 2 * i);
+        const std::string v = "?" + std::to_string(8 + 2 * i);
+        if (i == 0)
             sql += " AND f.tenant = ?1 AND f.k = " + k + " AND f.v = " + v;
         else
             sql += " AND EXISTS(SELECT 1 FROM label WHERE tenant = ?1 AND k = " + k +
@@ -48,14 +50,51 @@ std::string list_sql(const ListQuery& query) {
     const std::string time(sort_columns[static_cast<std::size_t>(query.sort)]);
     const std::string uid(uid_column(query));
     if (!query.after.empty())
-        sql += " AND (" + time + ", " + uid + ") " + (query.newest_first ? "<" : ">") + " (?6, ?7)";
+        sql += " AND (" + time + ", " + uid + ") " + (query.newest_first ? "<" : ">") + " (?5, ?6)";
     const std::string order = query.newest_first ? " DESC" : " ASC";
-    return sql + " ORDER BY " + time + order + ", " + uid + order + " LIMIT ?5";
+    return sql + " ORDER BY " + time + order + ", " + uid + order + " LIMIT ?4";
+}
+
+bool matches(const Header& header, const ListQuery& query) {
+    if (header.name.tenant != query.tenant) return false;
+    if (query.owner && header.owner != *query.owner) return false;
+    const std::map<std::string, std::string> labels = labels_of(header.metadata);
+    return std::ranges::all_of(query.metadata, [&](const auto& field) {
+        const auto found = labels.find(field.first);
+        return found != labels.end() && found->second == field.second;
+    });
+}
+
+Result<Page> list_forks(SqliteDatabase& db, const ListQuery& query, Time now) {
+    std::optional<Cursor> after;
+    if (!query.after.empty()) {
+        PAL_TRY(cursor, parse_cursor(query));
+        after = cursor;
+    }
+    const auto place = [&](const Header& header) {
+        return Cursor{sort_time(header, query.sort), header.log};
+    };
+    const auto precedes = [&](const Cursor& a, const Cursor& b) {
+        return query.newest_first ? b < a : a < b;
+    };
+    Page page;
+    PAL_TRY(children, children_of(db, *query.children_of));
+    for (LogRow& child : children) {
+        PAL_TRY(row, as_of(db, std::move(child), now));
+        if (row && matches(row->header, query) && (!after || precedes(*after, place(row->header))))
+            page.headers.push_back(std::move(row->header));
+    }
+    std::ranges::sort(page.headers, precedes, place);
+    if (page.headers.size() <= query.limit) return page;
+    page.headers.resize(query.limit);
+    page.next = write_cursor(query, place(page.headers.back()));
+    return page;
 }
 
 }  // namespace
 
 Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now) {
+    if (query.children_of) return list_forks(db, query, now);
     Cursor after;
     if (!query.after.empty()) {
         PAL_TRY(cursor, parse_cursor(query));
@@ -64,7 +103,6 @@ Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now) {
     const std::string sql = list_sql(query);
     SqliteQuery found = db.query(sql);
     found.text(query.tenant).integer(to_ms(now));
-    query.children_of ? found.blob(bytes_of(*query.children_of)) : found.null();
     query.owner ? found.text(*query.owner) : found.null();
     const std::size_t limit = std::min<std::size_t>(query.limit, INT32_MAX);
     found.number(limit + 1);

@@ -42,6 +42,9 @@ Result<void> scrub_entries(SqliteDatabase& db, std::span<const ReadyReplacement>
 
 // Takes the log's name away and removes what no fork needs, of it and of nameless logs above it.
 Result<Receipt> remove_log(SqliteDatabase& db, LogRow row);
+// The same, after the expiry of every log on which it depends what can go: a conversation that has
+// expired keeps nothing and is named to nobody.
+Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now);
 // Logs that have expired, at most `limit`.
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);
 // Forgets idempotency keys that are older than they must be kept, a few at a time.

@@ -175,6 +175,22 @@ Result<Receipt> remove_log(SqliteDatabase& db, LogRow row) {
     return receipt;
 }
 
+Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now) {
+    LogRow top = row;
+    while (top.header.parent) {
+        PAL_TRY(parent, find_log(db, *top.header.parent));
+        if (!parent || (parent->named() && !expired(parent->header, now))) break;
+        top = std::move(*parent);
+    }
+    PAL_TRY(family, family_below(db, top));
+    for (const LogRow& fork : family) {
+        if (!fork.named() || !expired(fork.header, now)) continue;
+        PAL_TRY(due, find_log(db, fork.header.log));
+        if (due) PAL_CHECK(remove_log(db, std::move(*due)));
+    }
+    return remove_log(db, row);
+}
+
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit) {
     SqliteQuery query = db.query(
         "SELECT uid FROM head INDEXED BY head_expires WHERE expires <= ? ORDER BY expires LIMIT ?");

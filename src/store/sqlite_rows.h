@@ -43,8 +43,8 @@ struct Standing {
 };
 Result<Standing> standing_at(SqliteDatabase& db, const LogRow& row, Seq at);
 
-// An expired log is gone, but for what its living forks share: then it is nameless and ends at the
-// largest of their fork points.
+// A log that has expired or lost its name is gone, but for what its living forks share: then it is
+// nameless and ends at the largest of their fork points.
 Result<std::optional<LogRow>> as_of(SqliteDatabase& db, LogRow row, Time now);
 
 // ---- entries ------------------------------------------------------------------------------------

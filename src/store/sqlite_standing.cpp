@@ -43,7 +43,7 @@ Result<std::optional<Seq>> living_top(SqliteDatabase& db, const LogId& uid, Time
     PAL_TRY(children, children_of(db, uid));
     for (std::size_t i = children.size(); i-- > 0;) {
         const LogRow& child = children[i];
-        if (!expired(child.header, now)) return child.header.base;
+        if (child.named() && !expired(child.header, now)) return child.header.base;
         PAL_TRY(below, living_top(db, child.header.log, now));
         if (below) return child.header.base;
     }
@@ -75,9 +75,10 @@ Result<Standing> standing_at(SqliteDatabase& db, const LogRow& row, Seq at) {
 }
 
 Result<std::optional<LogRow>> as_of(SqliteDatabase& db, LogRow row, Time now) {
-    if (!expired(row.header, now)) return row;
+    if (row.named() && !expired(row.header, now)) return row;
     PAL_TRY(top, living_top(db, row.header.log, now));
     if (!top) return std::nullopt;
+    if (!row.named() && *top == row.header.end) return row;
     PAL_TRY(standing, standing_at(db, row, *top));
     Header& header = row.header;
     Header kept;

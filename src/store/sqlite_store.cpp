@@ -121,10 +121,11 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
     Receipt receipt;
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        const Time now = options_.clock();
         PAL_TRY(row, find_log(db, name));
-        if (!row || expired(row->header, options_.clock()))
+        if (!row || expired(row->header, now))
             return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
-        PAL_TRY(removed, remove_log(db, std::move(*row)));
+        PAL_TRY(removed, erase_log(db, *row, now));
         receipt = std::move(removed);
         return {};
     };

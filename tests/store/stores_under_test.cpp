@@ -9,8 +9,9 @@
 namespace palimpsest {
 namespace {
 
-// FOLDER stands for a folder of the test's own. A kind that needs a running server names it through
-// an environment variable here, and says so when that is not set.
+// FOLDER stands for a folder of the test's own. Power cuts are another test's subject: no syncs. A
+// kind that needs a running server names it through an environment variable here, and says so when
+// that is not set.
 struct Row {
     std::string_view scheme;
     std::string_view url;
@@ -18,7 +19,7 @@ struct Row {
 };
 constexpr Row rows[] = {
     {"memory", "memory:", false},
-    {"sqlite", "sqlite:FOLDER/test.db", true},
+    {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
 };
 
 std::filesystem::path fresh_folder() {
@@ -51,18 +52,20 @@ Result<std::string> url_of(std::string_view scheme, const std::filesystem::path&
 
 TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
     const auto clock = std::make_shared<MovableClock>();
+    clock_ = [clock] {
+        const std::lock_guard hold(clock->mutex);
+        return clock->now;
+    };
     const auto row = std::ranges::find(rows, scheme, &Row::scheme);
     under_test_.persistent = row != std::end(rows) && row->persistent;
     under_test_.advance_clock = [clock](Duration time) {
         const std::lock_guard hold(clock->mutex);
         clock->now += time;
     };
-    under_test_.open = [clock, url = url_of(scheme, folder_)]() -> Result<std::unique_ptr<Store>> {
+    under_test_.open = [read = clock_,
+                        url = url_of(scheme, folder_)]() -> Result<std::unique_ptr<Store>> {
         if (!url) return std::unexpected(url.error());
-        return open_store(*url, {.clock = [clock] {
-            const std::lock_guard hold(clock->mutex);
-            return clock->now;
-        }});
+        return open_store(*url, {.clock = read});
     };
 }
 

@@ -18,9 +18,12 @@ public:
     TestStore& operator=(const TestStore&) = delete;
 
     const StoreUnderTest& under_test() const { return under_test_; }
+    // The clock that the store reads.
+    const Clock& clock() const { return clock_; }
 
 private:
     std::filesystem::path folder_;
+    Clock clock_;
     StoreUnderTest under_test_;
 };
 

@@ -177,6 +177,45 @@ constexpr ConformanceCheck checks[] = {
          equal(texts(store, "b"), Texts{"old"});
      },
      CheckNeeds::clock},
+    {"an_erased_parent_goes_when_its_last_fork_expires",
+     [](Probe& store) {
+         const LogId a = written(store, "a", {"1", "2"}).log;
+         Batch batch = patches({.ttl = std::optional<Duration>(10s)});
+         must(fork(store, "a", Seq{2}, "b", batch));
+         must(fork(store, "a", Seq{1}, "c"));
+         must(store->erase(named("a")));
+         equal(must(store->head(a)).end, Seq{2});
+         store.advance(10s);
+         equal(must(store->head(a)).end, Seq{1});
+         must(store->erase(named("c")));
+         refused(store->head(a), ErrorCode::not_found);
+     },
+     CheckNeeds::clock},
+    {"a_fork_that_has_expired_is_not_named_in_a_receipt",
+     [](Probe& store) {
+         written(store, "a", {"1", "2"});
+         must(fork(store, "a", Seq{2}, "b", patches({.ttl = std::optional<Duration>(10s)})));
+         must(fork(store, "a", Seq{1}, "c"));
+         store.advance(10s);
+         const Receipt receipt = must(store->erase(named("a")));
+         equal(receipt.kept_for, Texts{"c"});
+         equal(receipt.entries, 1U);
+     },
+     CheckNeeds::clock},
+    {"a_fork_that_has_expired_is_listed_nameless_while_forks_of_its_own_live",
+     [](Probe& store) {
+         const LogId a = written(store, "a", {"1"}).log;
+         Batch batch = says({"2"});
+         batch.patch.ttl = std::optional<Duration>(10s);
+         const LogId b = must(fork(store, "a", Seq{1}, "b", batch)).header.log;
+         must(fork(store, "b", Seq{2}, "c"));
+         store.advance(10s);
+         equal(listed(store, {.children_of = a}), Texts{""});
+         equal(listed(store, {.children_of = b}), Texts{"c"});
+         must(store->erase(named("c")));
+         equal(listed(store, {.children_of = a}), Texts{});
+     },
+     CheckNeeds::clock},
     {"sweeping_changes_nothing_that_can_be_seen",
      [](Probe& store) {
          brief(store, "a", "old");
