@@ -96,16 +96,27 @@ Result<void> migrate(SqliteDatabase& db, std::int64_t from) {
     return db.execute("COMMIT");
 }
 
+// Nobody sees the file before it has its name, so one sync at the end does.
+Result<void> write_schema(const std::string& path) {
+    PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_write));
+    PAL_CHECK(
+        db->execute("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY"));
+    PAL_CHECK(migrate(*db, 0));
+    return db->execute("PRAGMA journal_mode=WAL");
+}
+
 Result<void> make_file(const std::string& path) {
     // Made here so that nobody else may read it: what SQLite puts beside it gets the same rights.
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
+    const auto failed = [&](std::string_view what) {
         return fail(errno == ENOSPC ? ErrorCode::no_space : ErrorCode::unavailable,
-                    system_error("cannot create", path));
+                    system_error(what, path));
+    };
+    if (fd < 0) return failed("cannot create");
+    Result<void> made = write_schema(path);
+    if (made && ::fsync(fd) != 0) made = failed("cannot sync");
     ::close(fd);
-    PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_write));
-    PAL_CHECK(db->execute("PRAGMA page_size=8192; PRAGMA synchronous=FULL"));
-    return migrate(*db, 0);
+    return made;
 }
 
 Result<void> check_file(const std::string& path) {
@@ -179,7 +190,7 @@ Result<void> create_sqlite_file(const std::string& path) {
     const std::string fresh = path + ".new";
     for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
     if (const Result<void> made = make_file(fresh); !made) {
-        for (const char* end : {"", "-journal"}) ::unlink((fresh + end).c_str());
+        for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
         return std::unexpected(about(path, made.error()));
     }
     if (::rename(fresh.c_str(), path.c_str()) != 0)

@@ -15,8 +15,9 @@ namespace palimpsest {
 
 class TestFolder {
 public:
-    TestFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "pal_XXXXXX").string();
+    TestFolder() : TestFolder(std::filesystem::temp_directory_path()) {}
+    explicit TestFolder(const std::filesystem::path& parent) {
+        std::string name = (parent / "pal_XXXXXX").string();
         if (!::mkdtemp(name.data())) std::abort();
         path_ = name;
     }

@@ -1,0 +1,172 @@
+// Damaged files: truncated at many lengths, and with bytes flipped. A store that opens gives right
+// data or an error; what it cannot notice while serving (an index that lost a row), check() finds.
+//
+// PAL_DAMAGE_FLIPS sets how many bytes are flipped; `make soak` flips many more.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "store/sqlite_fixture.h"
+
+namespace palimpsest {
+namespace {
+
+// In memory where there is such a place: hundreds of stores are opened here and no power is cut.
+std::filesystem::path quick_place() {
+    const std::filesystem::path memory = "/dev/shm";
+    return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+using Contents = std::map<std::string, std::vector<std::string>>;  // texts by conversation
+
+Contents make_store(const std::string& url) {
+    Contents contents;
+    const auto store = open_good(url);
+    for (int i = 0; i < 60; ++i) {
+        const std::string name = "c" + std::to_string(i % 12);
+        const std::string text =
+            name + ":" + std::to_string(i) + std::string(static_cast<std::size_t>(i * i * 3), 'z');
+        Batch batch = batch_of(text);
+        batch.patch.title = "title of " + name;
+        batch.patch.metadata_merge = R"({"k":"v"})";
+        EXPECT_TRUE(store->append({"t", name}, batch));
+        contents[name].push_back(text);
+    }
+    return contents;
+}
+
+struct Verdict {
+    bool refused = false;    // it did not open, or something could not be read
+    std::string wrong = {};  // data that is not what was written
+    bool missing = false;    // something is said not to exist
+    bool found = false;      // check() reports damage
+};
+
+void read_one(Store& store, const std::string& name, const std::vector<std::string>& texts,
+              Verdict& verdict) {
+    const Result<Header> header = store.head(ConversationId{"t", name});
+    if (!header) {
+        (header.error().code == ErrorCode::not_found ? verdict.missing : verdict.refused) = true;
+        return;
+    }
+    if (header->title != "title of " + name || header->end.value != texts.size())
+        verdict.wrong = "the header of " + name;
+    const auto entries = store.read(header->log, {});
+    if (!entries) {
+        (entries.error().code == ErrorCode::not_found ? verdict.missing : verdict.refused) = true;
+        return;
+    }
+    if (entries->size() != texts.size()) verdict.wrong = "the length of " + name;
+    for (std::size_t i = 0; i < std::min(entries->size(), texts.size()); ++i)
+        if (text_of((*entries)[i]) != texts[i]) verdict.wrong = "an entry of " + name;
+}
+
+Verdict judge(const std::string& url, const Contents& contents) {
+    Verdict verdict;
+    const Result<std::unique_ptr<Store>> store = open_store(url);
+    if (!store) {
+        verdict.refused = true;
+        if (store.error().message.empty()) verdict.wrong = "an error without a word";
+        return verdict;
+    }
+    for (const auto& [name, texts] : contents) read_one(**store, name, texts, verdict);
+    const Result<Page> page = (*store)->list({.tenant = "t"});
+    if (!page) verdict.refused = true;
+    if (page && page->headers.size() < contents.size()) verdict.missing = true;
+    const Result<CheckReport> report = (*store)->check({});
+    verdict.found = !report || !report->findings.empty();
+    return verdict;
+}
+
+void put_file(const std::string& path, std::string_view bytes) {
+    for (const char* end : {"-wal", "-shm", ".lock"}) std::filesystem::remove(path + end);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+int setting(const char* name, int otherwise) {
+    const char* text = std::getenv(name);
+    return text ? std::atoi(text) : otherwise;
+}
+
+TEST(sqlite_damage, a_truncated_file_is_refused_or_right) {
+    const TestFolder folder(quick_place());
+    const Contents contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    int refused = 0, lengths = 0;
+    for (std::size_t length = 0; length < whole.size(); length += 3001, ++lengths) {
+        put_file(path, std::string_view(whole).substr(0, length));
+        const Verdict verdict = judge(folder.url(), contents);
+        EXPECT_EQ(verdict.wrong, "") << "cut at " << length;
+        EXPECT_TRUE(verdict.refused || verdict.found) << "cut at " << length;
+        if (verdict.refused) ++refused;
+    }
+    std::printf("truncated at %d lengths: %d refused, the others named by check()\n", lengths,
+                refused);
+    put_file(path, whole);
+    EXPECT_FALSE(judge(folder.url(), contents).refused);
+}
+
+TEST(sqlite_damage, a_flipped_byte_is_never_given_out_as_right) {
+    const TestFolder folder(quick_place());
+    const Contents contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    std::mt19937_64 random(setting("PAL_SEED", 1));
+    const int flips = setting("PAL_DAMAGE_FLIPS", 300);
+    int refused = 0, noticed_by_check = 0, harmless = 0;
+    for (int i = 0; i < flips; ++i) {
+        std::string bytes = whole;
+        // The small header of the file is hit more often than its share.
+        const std::size_t at = i % 8 == 0 ? random() % 200 : random() % bytes.size();
+        bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1U << (random() % 8)));
+        put_file(path, bytes);
+        const Verdict verdict = judge(folder.url(), contents);
+        EXPECT_EQ(verdict.wrong, "") << "byte " << at;
+        EXPECT_TRUE(!verdict.missing || verdict.refused || verdict.found) << "byte " << at;
+        if (verdict.refused)
+            ++refused;
+        else if (verdict.found)
+            ++noticed_by_check;
+        else
+            ++harmless;
+    }
+    std::printf("%d bytes flipped: %d refused, %d noticed by check() alone, %d harmless\n", flips,
+                refused, noticed_by_check, harmless);
+}
+
+TEST(sqlite_damage, a_cut_write_ahead_log_gives_a_prefix) {
+    const TestFolder folder(quick_place());
+    const std::string path = folder.file("store.db");
+    std::string file, wal;
+    {
+        const auto store = open_good(folder.url());
+        for (int i = 0; i < 20; ++i)
+            ASSERT_TRUE(store->append({"t", "c"}, batch_of(std::to_string(i))));
+        file = bytes_of_file(path);
+        wal = bytes_of_file(path + "-wal");
+    }
+    std::uint64_t last = 0;
+    for (std::size_t length = 0; length <= wal.size(); length += 20'000) {
+        put_file(path, file);
+        std::ofstream(path + "-wal", std::ios::binary) << wal.substr(0, length);
+        const auto store = open_good(folder.url());
+        const Result<Header> header = store->head(ConversationId{"t", "c"});
+        const std::uint64_t end = header ? header->end.value : 0;
+        EXPECT_GE(end, last);
+        last = end;
+        if (!header) continue;
+        const auto entries = store->read(header->log, {});
+        ASSERT_TRUE(entries) << entries.error().message;
+        for (std::size_t i = 0; i < entries->size(); ++i)
+            EXPECT_EQ(text_of((*entries)[i]), std::to_string(i));
+        EXPECT_TRUE(store->check({})->findings.empty());
+    }
+    EXPECT_GT(last, 10U);
+}
+
+}  // namespace
+}  // namespace palimpsest
