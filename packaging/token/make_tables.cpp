@@ -177,7 +177,8 @@ struct Tables {
     std::vector<std::uint64_t> trie, tokens, pairs;
     std::vector<std::uint32_t> prefixes, starts;
     std::string bytes;
-    std::uint32_t longest = 0, pair_bits = 0;
+    std::uint32_t pair_bits = 0, filter_bits = 0;
+    std::vector<std::uint64_t> filter;
 };
 
 void add_pair(Tables& tables, std::uint64_t key, Token merged) {
@@ -185,6 +186,17 @@ void add_pair(Tables& tables, std::uint64_t key, Token merged) {
     std::uint32_t slot = pair_slot(key, tables.pair_bits);
     while (tables.pairs[slot] != free_pair) slot = (slot + 1) & mask;
     tables.pairs[slot] = key | std::uint64_t{merged} << 40;
+    const std::uint32_t bit = filter_bit(key, tables.filter_bits);
+    tables.filter[bit / 64] |= std::uint64_t{1} << (bit % 64);
+}
+
+// The longest token that is a proper prefix, with its length.
+std::uint32_t prefix_of(const std::string& text, const Ranks& ranks) {
+    for (std::size_t n = text.size(); n > 1;) {
+        const auto found = ranks.find(text.substr(0, --n));
+        if (found != ranks.end()) return found->second | static_cast<std::uint32_t>(n) << 20;
+    }
+    return no_token;
 }
 
 Tables compile(const std::vector<std::string>& tokens) {
@@ -196,11 +208,12 @@ Tables compile(const std::vector<std::string>& tokens) {
     Tables tables;
     for (tables.pair_bits = 8; (2u << tables.pair_bits) < 3 * tokens.size();) ++tables.pair_bits;
     tables.pairs.assign(std::size_t{1} << tables.pair_bits, free_pair);
+    tables.filter_bits = tables.pair_bits + 2;
+    tables.filter.assign((std::size_t{1} << tables.filter_bits) / 64, 0);
     for (Token id = 0; id < tokens.size(); ++id) {
         const std::string& text = tokens[id];
         tables.starts.push_back(static_cast<std::uint32_t>(tables.bytes.size()));
         tables.bytes += text;
-        tables.longest = std::max(tables.longest, static_cast<std::uint32_t>(text.size()));
         Split split{id, id};
         if (text.size() > 1) split = split_of(text, ranks);
         if (split.left == no_token || text.size() > 255)
@@ -208,12 +221,7 @@ Tables compile(const std::vector<std::string>& tokens) {
         if (text.size() > 1) add_pair(tables, pair_key(split.left, split.right), id);
         tables.tokens.push_back(pair_key(split.left, split.right) | std::uint64_t{text.size()}
                                                                         << 40);
-        Token prefix = no_token;
-        for (std::size_t n = text.size(); n > 1 && prefix == no_token;) {
-            const auto found = ranks.find(text.substr(0, --n));
-            if (found != ranks.end()) prefix = found->second;
-        }
-        tables.prefixes.push_back(prefix);
+        tables.prefixes.push_back(prefix_of(text, ranks));
     }
     tables.starts.push_back(static_cast<std::uint32_t>(tables.bytes.size()));
     tables.trie = TrieBuilder().build(sorted);
@@ -241,11 +249,12 @@ std::string serialise(const Tables& tables) {
     header.ids = static_cast<std::uint32_t>(tables.tokens.size());
     header.trie_units = static_cast<std::uint32_t>(tables.trie.size());
     header.pair_bits = tables.pair_bits;
-    header.longest = tables.longest;
+    header.filter_bits = tables.filter_bits;
     header.trie_at = put(out, tables.trie);
     header.tokens_at = put(out, tables.tokens);
     header.prefixes_at = put(out, tables.prefixes);
     header.pairs_at = put(out, tables.pairs);
+    header.filter_at = put(out, tables.filter);
     header.starts_at = put(out, tables.starts);
     header.bytes_at = put(out, tables.bytes);
     out.resize((out.size() + 63) / 64 * 64);

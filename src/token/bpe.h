@@ -5,7 +5,6 @@
 #include "token/vocabulary.h"
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -14,30 +13,23 @@ namespace palimpsest {
 // Working memory, kept by the caller so that pieces do not allocate. For one thread.
 class Merger {
 public:
-    // Remembers the answers about 2^memo_bits pairs of tokens.
-    explicit Merger(const Vocabulary& vocabulary, unsigned memo_bits = 4);
+    explicit Merger(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
 
     // The tokens of a piece that is not empty; valid until the next call.
     const std::vector<Token>& merge(std::string_view piece);
     std::uint32_t count(std::string_view piece);
 
 private:
-    struct Placed {
-        Token token = no_token;
-        std::uint32_t size = 0;
-    };
-    void walk(std::string_view piece, Placed first);
-    Placed fitting(Placed candidate, std::size_t at);
-    bool fits(Placed next, std::size_t at);
-    bool may_follow(Token left, Token right);
+    using Match = Vocabulary::Match;
+    void walk(std::string_view piece, Match first);
+    Match fitting(Match candidate, std::size_t at);
+    bool fits(Match next, std::size_t at);
     bool is_dead(std::size_t at) const { return dead_[at / 64] >> (at % 64) & 1; }
 
     const Vocabulary* vocabulary_;
-    std::vector<Placed> stack_;
+    std::vector<Match> stack_;
     std::vector<Token> tokens_;
     std::vector<std::uint64_t> dead_;  // A bit per position from which no end was found.
-    unsigned memo_bits_;
-    std::unique_ptr<std::uint64_t[]> memo_;  // pair_key, and bit 40 set if the pair may stand.
 };
 
 }  // namespace palimpsest

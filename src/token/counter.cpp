@@ -7,7 +7,7 @@ namespace palimpsest {
 
 Counter::Counter(const Encoding& encoding, const CounterOptions& options)
     : encoding_(encoding),
-      merger_(encoding.vocabulary(), options.cache_bits - 1),
+      merger_(encoding.vocabulary()),
       cache_(options.cache_bits),
       long_cache_(options.cache_bits - 2),
       wide_(options.wide && has_wide()) {}

@@ -7,10 +7,12 @@ Vocabulary::Vocabulary(const std::byte* table) {
     trie_ = reinterpret_cast<const std::uint64_t*>(table + header->trie_at);
     tokens_ = reinterpret_cast<const std::uint64_t*>(table + header->tokens_at);
     pairs_ = reinterpret_cast<const std::uint64_t*>(table + header->pairs_at);
+    filter_ = reinterpret_cast<const std::uint64_t*>(table + header->filter_at);
     prefixes_ = reinterpret_cast<const std::uint32_t*>(table + header->prefixes_at);
     starts_ = reinterpret_cast<const std::uint32_t*>(table + header->starts_at);
     bytes_ = reinterpret_cast<const char*>(table + header->bytes_at);
     ids_ = header->ids;
+    filter_bits_ = header->filter_bits;
     pair_bits_ = header->pair_bits;
     pair_mask_ = (1u << pair_bits_) - 1;
 }

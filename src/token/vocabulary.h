@@ -18,13 +18,22 @@ public:
         return {bytes_ + starts_[token], starts_[token + 1] - starts_[token]};
     }
     std::uint32_t length(Token token) const { return (tokens_[token] >> 40) & 0xFF; }
-    // The next shorter token with which `token` begins, or no_token.
-    Token shorter(Token token) const { return prefixes_[token]; }
+    // A token at a place in a text, packed: bits 0-19 the token, 20-27 its length.
+    class Match {
+    public:
+        explicit Match(std::uint32_t bits = no_token) : bits_(bits) {}
+        Match(Token token, std::size_t size)
+            : bits_(token | static_cast<std::uint32_t>(size) << 20) {}
+        Token token() const { return bits_ & 0xFFFFF; }
+        std::uint32_t size() const { return bits_ >> 20; }
+        bool none() const { return token() == no_token; }
 
-    struct Match {
-        Token token = no_token;
-        std::uint32_t size = 0;
+    private:
+        std::uint32_t bits_;
     };
+    // The next shorter token with which `token` begins.
+    Match shorter(Token token) const { return Match(prefixes_[token]); }
+
     // The longest token at the start of the text, which must not be empty.
     Match longest(const char* text, const char* end) const {
         std::uint64_t unit = trie_[0];
@@ -41,7 +50,7 @@ public:
             best = token != no_token ? token : best;
             best_end = token != no_token ? next : best_end;
         }
-        return {best, static_cast<std::uint32_t>(best_end - text)};
+        return {best, static_cast<std::size_t>(best_end - text)};
     }
 
     // Would merging leave this border alone when `left` and `right` are made of adjacent bytes?
@@ -51,6 +60,8 @@ public:
     // The token of `right` after `left` merged, or no_token.
     Token merged(Token left, Token right) const {
         const std::uint64_t key = pair_key(left, right);
+        const std::uint32_t bit = filter_bit(key, filter_bits_);
+        if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return no_token;
         for (std::uint32_t slot = pair_slot(key, pair_bits_);; slot = (slot + 1) & pair_mask_) {
             const std::uint64_t entry = pairs_[slot];
             if ((entry & pair_part) == key) return static_cast<Token>(entry >> 40);
@@ -68,10 +79,11 @@ private:
     const std::uint64_t* trie_ = nullptr;
     const std::uint64_t* tokens_ = nullptr;
     const std::uint64_t* pairs_ = nullptr;
+    const std::uint64_t* filter_ = nullptr;
     const std::uint32_t* prefixes_ = nullptr;
     const std::uint32_t* starts_ = nullptr;
     const char* bytes_ = nullptr;
-    std::uint32_t ids_ = 0, pair_bits_ = 0, pair_mask_ = 0;
+    std::uint32_t ids_ = 0, pair_bits_ = 0, pair_mask_ = 0, filter_bits_ = 0;
 };
 
 }  // namespace palimpsest
