@@ -1,6 +1,7 @@
 // A server over a fresh store, and a client that talks to it as the outside world does.
 #pragma once
-#include <atomic>
+#include <stdlib.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,6 +13,24 @@
 #include "server/server.h"
 
 namespace palimpsest {
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "pal_server_XXXXXX").string();
+        path_ = ::mkdtemp(name.data());
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
 
 // An answer, its JSON and its headers.
 struct Told {

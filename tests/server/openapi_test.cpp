@@ -1,0 +1,141 @@
+// The description and the tables agree: every route is described, every example fits its schema,
+// and nothing stands in a schema that is not checked.
+#include "server/openapi.h"
+
+#include <algorithm>
+#include <set>
+
+namespace palimpsest {
+namespace {
+
+void for_each_object(JsonValue value, const std::function<void(JsonValue)>& visit) {
+    if (value.is_object()) visit(value);
+    for (const JsonMember member : value.members()) for_each_object(member.value, visit);
+    for (const JsonValue element : value.elements()) for_each_object(element, visit);
+}
+
+bool is_schema_name(std::string_view name) {
+    return std::ranges::find(schemas(), name, &Schema::name) != schemas().end();
+}
+
+// A schema's keywords, without the names of properties.
+void check_keywords(JsonValue schema, const std::string& where) {
+    for (const JsonMember member : schema.members()) {
+        EXPECT_NE(std::ranges::find(schema_keywords(), member.key), schema_keywords().end())
+            << where << ": " << member.key << " is not checked";
+        if (member.key == "properties")
+            for (const JsonMember property : member.value.members())
+                check_keywords(property.value, where + "." + std::string(property.key));
+        if (member.key == "items" || member.key == "additionalProperties")
+            check_keywords(member.value, where + "." + std::string(member.key));
+        for (const JsonValue element : member.value.elements())
+            if (member.key == "anyOf") check_keywords(element, where);
+    }
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+    return out;
+}
+
+TEST(openapi, describes_every_route_with_its_reply_and_an_example) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    const JsonValue paths = document.root().find("paths").value();
+    for (const Route& route : routes()) {
+        const std::string name = std::string(route.method) + " " + std::string(route.pattern);
+        const auto path = paths.find(route.pattern);
+        ASSERT_TRUE(path) << name;
+        const auto operation = path->find(lower(route.method));
+        ASSERT_TRUE(operation) << name;
+        EXPECT_FALSE(operation->find("summary")->string().empty()) << name;
+        const auto reply = operation->find("responses")->find(std::to_string(route.status));
+        ASSERT_TRUE(reply) << name;
+        const auto content = reply->find("content")->find(route.type);
+        ASSERT_TRUE(content) << name;
+        EXPECT_TRUE(route.reply.empty() || content->find("example")) << name;
+        EXPECT_TRUE(operation->find("responses")->find("default")) << name;
+        EXPECT_EQ(operation->find("requestBody").has_value(),
+                  !route.request.empty() || route.body == BodyKind::bytes)
+            << name;
+    }
+}
+
+TEST(openapi, describes_nothing_that_is_not_in_the_table) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    std::size_t described = 0;
+    for (const JsonMember path : document.root().find("paths")->members())
+        described += path.value.size();
+    EXPECT_EQ(described, routes().size());
+}
+
+TEST(openapi, gives_every_operation_its_own_id) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    std::set<std::string> ids;
+    for_each_object(document.root().find("paths").value(), [&](JsonValue value) {
+        const auto id = value.find("operationId");
+        EXPECT_TRUE(!id || ids.insert(std::string(id->string())).second) << value.raw();
+    });
+    EXPECT_EQ(ids.size(), routes().size());
+}
+
+TEST(openapi, refers_only_to_schemas_that_exist_and_are_no_references) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    for_each_object(document.root(), [&](JsonValue value) {
+        const auto ref = value.find("$ref");
+        if (!ref) return;
+        const std::string_view name = ref->string().substr(ref->string().rfind('/') + 1);
+        ASSERT_TRUE(is_schema_name(name)) << name;
+        const auto target = document.root().find("components")->find("schemas")->find(name);
+        EXPECT_FALSE(target->find("$ref")) << name;
+    });
+    for (const Route& route : routes()) {
+        EXPECT_TRUE(route.request.empty() || is_schema_name(route.request)) << route.request;
+        EXPECT_TRUE(route.reply.empty() || is_schema_name(route.reply)) << route.reply;
+    }
+}
+
+TEST(schemas, hold_nothing_that_is_not_checked) {
+    for (const Schema& schema : schemas())
+        check_keywords(parse_json(schema.json).value().root(), std::string(schema.name));
+    for (const Route& route : routes())
+        for (const Parameter& row : route.query)
+            check_keywords(parse_json(row.schema).value().root(), std::string(row.name));
+}
+
+TEST(schemas, have_examples_that_fit) {
+    const SchemaSet set;
+    for (const Schema& schema : schemas()) {
+        const auto example = parse_json(schema.example);
+        ASSERT_TRUE(example) << schema.name;
+        const Result<void> fits = set.check(schema.name, example->root());
+        EXPECT_TRUE(fits) << schema.name << ": " << (fits ? "" : fits.error().message);
+    }
+}
+
+TEST(schemas, close_every_request) {
+    for (const Route& route : routes()) {
+        if (route.request.empty()) continue;
+        const auto row = std::ranges::find(schemas(), route.request, &Schema::name);
+        const JsonDocument document = parse_json(row->json).value();
+        const auto others = document.root().find("additionalProperties");
+        ASSERT_TRUE(others) << row->name;
+        EXPECT_EQ(others->boolean(), false) << row->name;
+    }
+}
+
+TEST(routes, repeat_every_post_that_writes) {
+    const std::set<std::string_view> by_the_store_key = {"messages", "begin", "finish", "chat"};
+    for (const Route& route : routes()) {
+        if (route.method != "POST" || route.body == BodyKind::bytes) continue;
+        const std::string_view word = route.pattern.substr(route.pattern.rfind('/') + 1);
+        EXPECT_EQ(route.again == nullptr, by_the_store_key.contains(word)) << route.pattern;
+    }
+}
+
+}  // namespace
+}  // namespace palimpsest

@@ -1,0 +1,136 @@
+// Every route of the table is called, over each store, and answers as its row describes: status,
+// content type, and a body that fits the schema. A route without a line here fails the test.
+#include <set>
+
+#include "server/route.h"
+#include "server/running.h"
+#include "server/schema.h"
+
+namespace palimpsest {
+namespace {
+
+struct Step {
+    std::string_view method, target, body;
+};
+
+// In this order, over one store. PLACES in capitals are filled in from the answer before.
+constexpr Step steps[] = {
+    {"GET", "/healthz", ""},
+    {"GET", "/readyz", ""},
+    {"GET", "/openapi.json", ""},
+    {"POST", "/api/v1/conversations", R"({"id":"a/b","owner":"ann","metadata":{"n":1}})"},
+    {"GET", "/api/v1/conversations?owner=ann&metadata.n=1&sort=created&limit=5", ""},
+    {"GET", "/api/v1/conversations/a%2Fb", ""},
+    {"PATCH", "/api/v1/conversations/a%2Fb", R"({"title":"T"})"},
+    {"POST", "/api/v1/conversations/a%2Fb/messages",
+     R"({"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},)"
+     R"({"role":"user","content":"three"}]})"},
+    {"GET", "/api/v1/conversations/a%2Fb/messages?last=2", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/checkpoints", R"({"name":"here","metadata":{"k":"v"}})"},
+    {"GET", "/api/v1/conversations/a%2Fb/checkpoints", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/pins", R"({"seq":"last"})"},
+    {"DELETE", "/api/v1/conversations/a%2Fb/pins?seq=3", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/retract", R"({"from":1,"reason":"noise"})"},
+    {"POST", "/api/v1/conversations/a%2Fb/undo", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/compact?preview=1",
+     R"({"policy":{"passes":[{"pass":"keep_last","messages":1}]}})"},
+    {"POST", "/api/v1/conversations/a%2Fb/compact",
+     R"({"policy":{"passes":[{"pass":"keep_last","messages":1}]}})"},
+    {"GET", "/api/v1/conversations/a%2Fb/view?explain=1", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/view?at=3&format=openai_chat", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/fork", R"({"id":"child","at":"here"})"},
+    {"POST", "/api/v1/conversations/a%2Fb/scrub", R"({"seqs":[2]})"},
+    {"POST", "/api/v1/conversations/a%2Fb/begin", R"({"message":"and now?"})"},
+    {"POST", "/api/v1/conversations/a%2Fb/finish",
+     R"({"turn_id":"TURN","message":{"role":"assistant","content":"this"},)"
+     R"("usage":{"input_tokens":7}})"},
+    {"POST", "/api/v1/chat", R"({"message":"hello","conversation_id":"a/b"})"},
+    {"GET", "/api/v1/conversations/a%2Fb/log?order=desc", ""},
+    {"DELETE", "/api/v1/conversations/child", ""},
+};
+
+std::string filled(std::string_view body, const std::string& turn) {
+    std::string out(body);
+    if (const std::size_t at = out.find("TURN"); at != out.npos) out.replace(at, 4, turn);
+    return out;
+}
+
+// The row that a step is about, found without the router: as many segments, the fixed ones equal.
+const Route* row_of(const Step& step) {
+    const auto split = [](std::string_view path) {
+        std::vector<std::string_view> words;
+        path = path.substr(0, path.find('?'));
+        while (!path.empty()) {
+            path.remove_prefix(1);
+            words.push_back(path.substr(0, path.find('/')));
+            path.remove_prefix(words.back().size());
+        }
+        return words;
+    };
+    for (const Route& route : routes()) {
+        const auto pattern = split(route.pattern);
+        const auto words = split(step.target);
+        bool same = route.method == step.method && pattern.size() == words.size();
+        for (std::size_t i = 0; same && i < words.size(); ++i)
+            same = pattern[i].starts_with('{') || pattern[i] == words[i];
+        if (same) return &route;
+    }
+    return nullptr;
+}
+
+void call_every_route(std::string_view store) {
+    const Running running(store);
+    const SchemaSet schemas;
+    std::set<const Route*> called;
+    std::string turn;
+    for (const Step& step : steps) {
+        const Route* const row = row_of(step);
+        ASSERT_TRUE(row) << step.method << " " << step.target;
+        called.insert(row);
+        const Told told = running.ask(std::string(step.method), std::string(step.target),
+                                      filled(step.body, turn));
+        const std::string what =
+            std::string(step.method) + " " + std::string(step.target) + ": " + told.response.body;
+        EXPECT_EQ(told.status(), row->status) << what;
+        EXPECT_EQ(told.header("Content-Type"), row->type) << what;
+        EXPECT_TRUE(told.header("x-request-id").starts_with("req_")) << what;
+        ASSERT_TRUE(told.document) << what;
+        const Result<void> fits = schemas.check(row->reply, told.json());
+        EXPECT_TRUE(fits) << (fits ? "" : fits.error().message) << what;
+        if (told.json().find("turn_id")) turn = told.text("turn_id");
+    }
+    for (const Route& route : routes())
+        EXPECT_TRUE(called.contains(&route) || route.body == BodyKind::bytes)
+            << route.method << " " << route.pattern << " is called by no step";
+}
+
+TEST(every_route, answers_as_described_over_the_memory_store) {
+    call_every_route("memory:");
+}
+
+TEST(every_route, answers_as_described_over_sqlite) {
+    const TemporaryFolder folder;
+    call_every_route("sqlite:" + folder.path() + "/test.db");
+}
+
+// Without the conversation every route below it says so, and creates nothing by asking.
+TEST(every_route, says_not_found_for_a_conversation_that_is_not_there) {
+    const Running running;
+    const SchemaSet schemas;
+    for (const Step& step : steps) {
+        if (step.target.find("a%2Fb") == step.target.npos) continue;
+        const std::string_view word = step.target.substr(step.target.rfind('/') + 1);
+        if (step.method == "POST" && (word == "messages" || word == "begin")) continue;
+        const std::string turn = "turn_0f8fad5bd9cb469fa16570867728950e1.1";
+        const Told told = running.ask(std::string(step.method), std::string(step.target),
+                                      filled(step.body, turn));
+        EXPECT_EQ(told.status(), 404) << step.method << " " << step.target << told.response.body;
+        EXPECT_EQ(told.error("code"), "not_found") << step.target;
+        EXPECT_EQ(told.header("x-should-retry"), "false") << step.target;
+        EXPECT_TRUE(schemas.check("Error", told.json())) << told.response.body;
+    }
+    EXPECT_EQ(running.ask("GET", conversations).json().find("data")->size(), 0u);
+}
+
+}  // namespace
+}  // namespace palimpsest
