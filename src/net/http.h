@@ -68,7 +68,8 @@ public:
     virtual void answer(HttpResponse response) = 0;
 
     // Begins a streamed answer: `head` without a length, its body (if any) as the first bytes. The
-    // stream ends well when the service returns, and is cut when the service throws.
+    // stream ends well when the service returns, and is cut when the service throws (which a client
+    // of HTTP/1.0 cannot tell from an end).
     virtual Task<bool> start(HttpResponse head) = 0;
     // Completes when the kernel has taken all bytes: a slow reader slows the caller down. False:
     // the client has gone or reads too slowly, nothing more can be sent. `bytes` must live until

@@ -12,6 +12,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t max_read_ahead_bytes = 64 * 1024;
+constexpr int max_writes_in_a_row = 64;
 // A body must grow by this much per time-out, so that single bytes do not keep it alive.
 constexpr std::size_t body_progress_bytes = 1024;
 
@@ -51,7 +52,8 @@ Task<void> Session::live(std::shared_ptr<Session> self) {
             more = false;
         }
     }
-    if (out_of_memory) {
+    // Behind the first bytes of an answer a second one would be read as part of it.
+    if (out_of_memory && !self->answering_) {
         const HttpFault fault = {503, "out of memory: try again later"};
         co_await self->turn_away(fault);
     }
@@ -82,6 +84,7 @@ void Session::end() {
 Task<bool> Session::serve_one() {
     std::optional<HttpFault> fault;
     head_ = RequestHead();
+    answering_ = false;
     const std::size_t head_bytes = co_await read_head(fault);
     bool complete = head_bytes > 0;
     if (complete) {
@@ -264,7 +267,8 @@ Task<bool> Session::start(HttpResponse head) {
     else if (with_body)
         bytes += head.body;
     const bool sent = co_await transmit(bytes);
-    co_return sent&& with_body;
+    const bool open = sent && with_body;
+    co_return open;
 }
 
 Task<bool> Session::write(std::string_view bytes) {
@@ -389,12 +393,17 @@ Task<bool> Session::transmit(std::string_view bytes) {
     while (!bytes.empty() && !broken_) {
         const IoResult result = transport_->write_some(bytes);
         bytes.remove_prefix(result.bytes);
-        if (result.state == IoState::done) continue;
+        if (result.state == IoState::done) {
+            answering_ = true;
+            if (++writes_ == max_writes_in_a_row) co_await give_way();
+            continue;
+        }
         if (result.state == IoState::failed) {
             broken_ = true;
             tell_gone();
             break;
         }
+        writes_ = 0;
         begin_wait(Wait::write, list_.shared.options.write_timeout_ms);
         const auto readiness =
             result.state == IoState::want_read ? Readiness::read : Readiness::write;
@@ -407,6 +416,13 @@ Task<bool> Session::transmit(std::string_view bytes) {
         end_wait();
     }
     co_return !broken_;
+}
+
+// A client that reads as fast as we write must not keep the thread from all others.
+Task<void> Session::give_way() {
+    writes_ = 0;
+    list_.loop.post([self = shared_from_this()] { self->yielded_.fire(); });
+    co_await yielded_;
 }
 
 void Session::begin_wait(Wait wait, int timeout_ms) {
@@ -437,7 +453,6 @@ void Session::watch_input() {
     input_watched_ = true;
     watch_->wait(Readiness::read, [self = shared_from_this()] {
         self->input_watched_ = false;
-        if (!self->transport_) return;
         self->pull();
         if (self->serving_)
             self->read_ahead();
@@ -447,6 +462,7 @@ void Session::watch_input() {
 }
 
 void Session::pull() {
+    if (!transport_) return;  // The session has ended; a cancelled wait still calls back.
     const IoResult result = transport_->read_some(list_.scratch);
     if (result.state == IoState::done) in_.append(list_.scratch.data(), result.bytes);
     if (result.state == IoState::closed) eof_ = true;

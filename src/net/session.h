@@ -69,6 +69,7 @@ private:
     Task<void> linger();
     Task<bool> receive();
     Task<bool> transmit(std::string_view bytes);
+    Task<void> give_way();
 
     void begin_wait(Wait wait, int timeout_ms);
     void end_wait();
@@ -92,6 +93,7 @@ private:
     Signal readable_;
     Signal writable_;
     Signal slept_;
+    Signal yielded_;
     bool input_watched_ = false;
     bool eof_ = false;
     bool broken_ = false;
@@ -102,8 +104,10 @@ private:
     RequestHead head_;  // of the request in progress
     std::optional<HttpResponse> response_;
     bool serving_ = false;
+    bool answering_ = false;  // the first bytes of an answer are out
     bool started_ = false;
     bool failed_ = false;
+    int writes_ = 0;  // since the thread last served others
     bool sleeping_ = false;
     std::uint64_t sleeps_ = 0;
     mutable std::mutex stop_mutex_;

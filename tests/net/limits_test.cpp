@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -250,6 +251,38 @@ TEST(server_limits, strangers_are_screened_before_their_body_is_read) {
     EXPECT_EQ(refused.status, 421);
     EXPECT_NE(refused.head.find("Connection: close"), std::string::npos);
     EXPECT_TRUE(seen.take().empty());
+}
+
+TEST(server_limits, a_screen_that_throws_costs_one_connection) {
+    Seen seen;
+    HttpServerOptions options;
+    options.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+        if (request.path == "/bad") throw std::runtime_error("screen");
+        return std::nullopt;
+    };
+    Started started(seen.service(), options);
+    WireClient bad(started.port);
+    bad.send("GET /bad HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_EQ(bad.receive_answer().status, 503);
+    WireClient good(started.port);
+    good.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_EQ(good.receive_answer().status, 200);
+}
+
+TEST(server_limits, a_flood_of_silent_connections_leaves_room_for_an_honest_one) {
+    for (const int threads : {1, 2}) {
+        Seen seen;
+        HttpServerOptions options;
+        options.max_connections = 50;
+        options.network_threads = threads;
+        Started started(seen.service(), options);
+        std::vector<std::unique_ptr<WireClient>> flood;
+        for (int i = 0; i < 200; ++i) flood.push_back(std::make_unique<WireClient>(started.port));
+        WireClient honest(started.port);
+        honest.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_EQ(honest.receive_answer().status, 200);
+        EXPECT_LE(started.server.connections(), 50U);
+    }
 }
 
 // A soft limit on descriptors for the length of a scope.

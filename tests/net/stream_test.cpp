@@ -151,6 +151,33 @@ TEST(server_stream, is_cut_when_the_reader_stops_for_too_long) {
     wait_until(cut);
 }
 
+TEST(server_stream, leaves_time_for_others_however_fast_it_is_read) {
+    const auto service = [](Exchange& exchange) -> Task<void> {
+        if (exchange.request().path == "/other") {
+            exchange.answer(HttpResponse(200, "served"));
+            co_return;
+        }
+        HttpResponse head(200);
+        bool sent = co_await exchange.start(std::move(head));
+        while (sent) sent = co_await exchange.write("x");
+    };
+    Started started(service);
+    WireClient endless(started.port);
+    endless.send(get);
+    std::atomic<bool> enough = false;
+    std::thread reader([&] {
+        while (!enough) endless.receive_some();
+        endless.close();
+    });
+    WireClient other(started.port);
+    for (int i = 0; i < 20; ++i) {
+        other.send("GET /other HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_EQ(other.receive_answer().body, "served");
+    }
+    enough = true;
+    reader.join();
+}
+
 TEST(server_stream, ends_without_its_end_when_the_service_fails) {
     const auto service = [](Exchange& exchange) -> Task<void> {
         HttpResponse head = event_stream();
