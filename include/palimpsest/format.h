@@ -4,7 +4,9 @@
 // A message read here keeps the bytes it came in; those are what is stored and sent. Everything
 // else (shape, fingerprint, parts) is read from them.
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +45,84 @@ constexpr std::string_view removed_text = "[removed]";
 // answers the same calls (ids only; names and arguments go), its text replaced by removed_text.
 // Needs the shape; the raw bytes only where the item's type must be known.
 Result<Bytes> scrubbed_message(const Message& message);
+
+// ---- validity -----------------------------------------------------------------------------------
+
+// What becomes of a request that breaks a rule.
+enum class Severity : std::uint8_t {
+    reject,         // the provider refuses it
+    limit,          // it exceeds a size or number that the provider refuses
+    tolerate,       // accepted, but not as meant
+    needs_context,  // refused, which is only known with the model, the log or the rest of the body
+};
+std::string_view severity_name(Severity severity);
+
+struct Rule {
+    std::string_view id;       // "C1", "R4", "A10", or a word
+    std::string_view formats;  // names of the formats that have it
+    Severity severity = Severity::reject;
+    std::string_view meaning;
+};
+std::span<const Rule> rule_table();
+
+struct Violation {
+    std::string_view rule = {};
+    std::size_t at = 0;        // index of the message or item
+    std::string message = {};  // what is wrong and how to mend it
+    Severity severity = Severity::reject;
+};
+
+// What is known beside the messages. Empty fields switch off the checks that need them.
+struct CheckOptions {
+    std::string_view model = {};            // that the request goes to
+    std::string_view reasoning_model = {};  // that wrote the reasoning in the history
+    std::span<const Message> log = {};      // what was really said; repair restores calls from it
+    bool open_end = false;   // calls at the end may still be answered: leave them alone
+    bool continued = false;  // Responses: calls may be in a stored response or conversation
+    bool unstored = false;   // Responses: the service keeps nothing (store: false)
+};
+
+// Every broken rule, in the order of positions. Context rules are checked as far as `options` goes.
+Result<std::vector<Violation>> validate(FormatId format, std::span<const Message> messages,
+                                        const CheckOptions& options = {});
+// The same for a request body or a bare list; a body brings its model and more rules. A message
+// that cannot be read is a violation of the rule "shape". Fails only when it is no JSON at all, or
+// JSON with duplicate keys (rule "json" says so in the error's param).
+Result<std::vector<Violation>> validate_json(FormatId format, std::string_view json,
+                                             const CheckOptions& options = {});
+// Nothing in it that a provider would refuse.
+bool is_sendable(std::span<const Violation> violations);
+
+// ---- repair -------------------------------------------------------------------------------------
+
+constexpr std::string_view interrupted_text =
+    "[error: the tool call was interrupted; it has no result]";
+
+// One change. `at` is the index in what came in.
+struct RepairNote {
+    std::size_t at = 0;
+    std::string what = {};
+};
+struct Repaired {
+    std::vector<Message> messages = {};
+    std::vector<RepairNote> notes = {};  // empty: nothing was changed
+};
+
+// Makes a history sendable, touching only what is broken: the same input gives the same output, a
+// valid history comes back with the very same bytes, and repairing twice is repairing once. All
+// messages must be of `format`.
+Result<Repaired> repair(FormatId format, std::span<const Message> messages,
+                        const CheckOptions& options = {});
+
+struct RepairedJson {
+    std::string json = {};
+    std::vector<RepairNote> notes = {};
+};
+// A list or a request body; what is not the list stays byte for byte.
+Result<RepairedJson> repair_json(FormatId format, std::string_view json,
+                                 const CheckOptions& options = {});
+
+// The messages as a JSON list, each byte for byte.
+std::string write_list(std::span<const Message> messages);
 
 }  // namespace palimpsest

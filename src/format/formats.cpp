@@ -13,13 +13,23 @@ constexpr Format table[] = {
      "openai_chat",
      read_openai_chat,
      write_openai_chat,
+     check_openai_chat,
+     repair_openai_chat,
      {"messages", "items", ""}},
     {FormatId::openai_responses,
      "openai_responses",
      read_openai_responses,
      write_openai_responses,
+     check_openai_responses,
+     repair_openai_responses,
      {"input", "items", "output"}},
-    {FormatId::anthropic, "anthropic", read_anthropic, write_anthropic, {"messages", "items", ""}},
+    {FormatId::anthropic,
+     "anthropic",
+     read_anthropic,
+     write_anthropic,
+     check_anthropic,
+     repair_anthropic,
+     {"messages", "items", ""}},
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -66,16 +76,6 @@ Result<std::vector<Message>> read_text_input(const Format& format, JsonValue tex
     return std::vector<Message>{std::move(message)};
 }
 
-// The list inside a request body, if it is one.
-std::optional<std::pair<std::string_view, JsonValue>> find_list(const Format& format,
-                                                                JsonValue body) {
-    for (const std::string_view field : format.list_fields)
-        if (const auto list = field.empty() ? std::nullopt : body.find(field))
-            if (list->is_array() || (list->is_string() && field == "input"))
-                return std::pair(field, *list);
-    return std::nullopt;
-}
-
 struct PartsOwner {
     std::string text;
     JsonDocument document;
@@ -120,6 +120,15 @@ const Format& format_of(FormatId id) {
     return table[static_cast<std::size_t>(id) - 1];
 }
 
+std::optional<BodyList> find_body_list(const Format& format, JsonValue body) {
+    if (body.find("role") || body.find("type")) return std::nullopt;
+    for (const std::string_view field : format.list_fields)
+        if (const auto list = field.empty() ? std::nullopt : body.find(field))
+            if (list->is_array() || (list->is_string() && field == "input"))
+                return BodyList{field, *list};
+    return std::nullopt;
+}
+
 std::string_view format_name(FormatId format) {
     return format_of(format).name;
 }
@@ -158,10 +167,9 @@ Result<std::vector<Message>> read_messages(FormatId id, Bytes json) {
     PAL_TRY(document, parse_json(view_of(json)));
     const JsonValue root = document.root();
     if (root.is_array()) return read_list(format, root, "messages");
-    const bool is_message = root.find("role") || root.find("type");
-    if (const auto list = is_message ? std::nullopt : find_list(format, root)) {
-        if (list->second.is_string()) return read_text_input(format, list->second);
-        return read_list(format, list->second, list->first);
+    if (const auto list = find_body_list(format, root)) {
+        if (list->value.is_string()) return read_text_input(format, list->value);
+        return read_list(format, list->value, list->field);
     }
     PAL_TRY(message, read_message(id, json));
     return std::vector<Message>{std::move(message)};

@@ -53,6 +53,7 @@ struct NeutralMessage {
     Role role = Role::user;
     std::string_view role_text = {};  // as it was written; empty: the format's usual word
     std::vector<NeutralPart> parts = {};
+    bool empty_calls = false;  // an empty list of calls is there, which Chat Completions refuses
     std::forward_list<std::string> strings = {};  // what no document holds
 
     // Keeps `text` for as long as the message lives.

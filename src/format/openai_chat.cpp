@@ -99,6 +99,7 @@ Result<void> read_calls(NeutralMessage& message, JsonValue json) {
     if (!calls || calls->is_null()) return {};
     const Path path{nullptr, "tool_calls"};
     if (!calls->is_array()) return expected_at(path, "a list of tool calls");
+    message.empty_calls = calls->size() == 0;
     std::size_t index = 0;
     for (const JsonValue element : calls->elements()) {
         PAL_TRY(call, read_call(element, {&path, {}, index++}));

@@ -95,13 +95,16 @@ Result<NeutralMessage> read_message_item(JsonValue json) {
     return message;
 }
 
+bool runs_at_provider(JsonValue json, std::string_view call_id) {
+    return call_id.empty() || any_string(json, "execution") == "server";
+}
+
 Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool) {
     NeutralPart call{.kind = PartKind::tool_call, .type = tool.call, .json = json.raw()};
     call.custom = tool.custom;
     call.builtin = tool.builtin;
     call.id = any_string(json, "call_id");
-    // Without a call_id the provider carries it out itself (a tool search of its own).
-    call.server = tool.builtin && call.id.empty();
+    call.server = tool.builtin && runs_at_provider(json, call.id);
     if (!tool.builtin && call.id.empty()) return expected_at({nullptr, "call_id"}, "a string");
     call.name = tool.builtin ? tool.call : any_string(json, "name");
     const auto payload = json.find(tool.payload);
@@ -122,7 +125,7 @@ Result<NeutralMessage> read_output_item(JsonValue json, const PairedTool& tool) 
     result.builtin = tool.builtin;
     result.id = any_string(json, "call_id");
     if (result.id.empty() && tool.call == "local_shell_call") result.id = any_string(json, "id");
-    result.server = tool.builtin && result.id.empty();
+    result.server = tool.builtin && runs_at_provider(json, result.id);
     if (!tool.builtin && result.id.empty()) return expected_at({nullptr, "call_id"}, "a string");
     const auto output = json.find("output");
     if (!tool.builtin && !output)

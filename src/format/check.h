@@ -1,0 +1,53 @@
+// What the formats' checkers see, and where they report.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "format/neutral.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+
+struct CheckInput {
+    std::span<const NeutralMessage> messages = {};
+    CheckOptions options = {};
+    std::optional<JsonValue> body = {};  // the request around the list, if there is one
+    std::size_t bytes = 0;               // of the whole request, if known
+};
+
+class Findings {
+public:
+    // `rule` must be in the table.
+    void add(std::string_view rule, std::size_t at, std::string message);
+    std::vector<Violation> take();
+
+private:
+    std::vector<Violation> violations_;
+};
+
+const Rule* find_rule(std::string_view id);
+
+// Checks that several formats share.
+void check_known_role(const NeutralMessage& message, std::size_t at, Findings& findings);
+void check_arguments(const NeutralMessage& message, std::size_t at, Findings& findings);
+
+// What a request body says beside its list. The model is a view into the body's document.
+void add_body_options(JsonValue body, CheckOptions& options);
+
+// The number of bytes that base64 text stands for.
+std::size_t base64_bytes(std::string_view text);
+
+// Width and height, read from the first bytes of PNG, GIF, JPEG or WebP data in base64.
+struct ImageSize {
+    std::uint32_t width = 0, height = 0;
+};
+std::optional<ImageSize> image_size(std::string_view base64);
+
+std::string quoted(std::string_view text);  // for messages: in quotes, cut if long
+
+}  // namespace palimpsest

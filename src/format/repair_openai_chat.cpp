@@ -1,0 +1,144 @@
+// Repair for Chat Completions: results go right behind the message that made their calls.
+#include <algorithm>
+
+#include "base/json_write.h"
+#include "format/check.h"
+#include "format/format_table.h"
+#include "format/repair_work.h"
+
+namespace palimpsest {
+namespace {
+
+std::string interrupted_result(std::string_view id) {
+    std::string out;
+    JsonWriter(out)
+        .begin_object()
+        .field("role", "tool")
+        .field("tool_call_id", id)
+        .field("content", interrupted_text)
+        .end_object();
+    return out;
+}
+
+// Calls of one message whose ids repeat: the first stays.
+void drop_repeated_calls(RepairWork& work, std::size_t index) {
+    std::vector<std::string_view> seen;
+    std::vector<std::string> kept;
+    bool repeated = false;
+    for (const NeutralPart& part : work.pieces[index].neutral.parts) {
+        if (!is_client_call(part)) continue;
+        if (std::find(seen.begin(), seen.end(), part.id) != seen.end()) {
+            repeated = true;
+            work.note(work.pieces[index].at,
+                      "left out a second call with the id " + quoted(part.id));
+            continue;
+        }
+        seen.push_back(part.id);
+        kept.emplace_back(part.json);
+    }
+    if (!repeated) return;
+    const JsonValue root = work.pieces[index].document->root();
+    work.rewrite(index, with_member(root, "tool_calls", json_list(kept)));
+}
+
+void mend_message(RepairWork& work, std::size_t index) {
+    const NeutralMessage& message = work.pieces[index].neutral;
+    if (message.role == Role::other && message.role_text != "function")
+        return work.drop(index,
+                         "left out a message of the unknown role " + quoted(message.role_text));
+    if (message.role == Role::tool) return;
+    if (message.parts.empty()) return work.drop(index, "left out a message without content");
+    if (message.empty_calls) {
+        work.note(work.pieces[index].at, "left out an empty list of calls");
+        const JsonValue root = work.pieces[index].document->root();
+        work.rewrite(index, with_member(root, "tool_calls", std::nullopt));
+    }
+    drop_repeated_calls(work, index);
+}
+
+class Rounds {
+public:
+    explicit Rounds(RepairWork& work) : work_(work), answers_(work.pair_answers()) {}
+
+    void rebuild() {
+        for (const Answer& answer : answers_) note_orphan(answer);
+        for (std::size_t i = 0; i < work_.pieces.size(); ++i) {
+            if (work_.pieces[i].dropped || work_.pieces[i].neutral.role == Role::tool) continue;
+            order_.push_back(i);
+            add_results(i);
+        }
+        std::vector<Piece> pieces;
+        for (const std::size_t i : order_) {
+            if (i < work_.pieces.size())
+                pieces.push_back(std::move(work_.pieces[i]));
+            else
+                pieces.push_back(std::move(synthetic_[i - work_.pieces.size()]));
+        }
+        work_.pieces = std::move(pieces);
+    }
+
+private:
+    void note_orphan(const Answer& answer) {
+        if (answer.call) return;
+        const std::string id = quoted(work_.part(answer.result).id);
+        work_.note(work_.pieces[answer.result.piece].at,
+                   answer.again ? "left out a second result of the call " + id
+                                : "left out a result whose call " + id + " is missing");
+    }
+
+    bool other_message_between(std::size_t from, std::size_t to) const {
+        for (std::size_t i = from + 1; i < to; ++i)
+            if (!work_.pieces[i].dropped && work_.pieces[i].neutral.role != Role::tool) return true;
+        return false;
+    }
+
+    void add_results(std::size_t index) {
+        const auto& parts = work_.pieces[index].neutral.parts;
+        std::vector<bool> answered(parts.size());
+        for (const Answer& answer : answers_) {
+            if (!answer.call || answer.call->piece != index) continue;
+            answered[answer.call->part] = true;
+            order_.push_back(answer.result.piece);
+            if (other_message_between(index, answer.result.piece))
+                work_.note(work_.pieces[answer.result.piece].at,
+                           "moved the result of " + quoted(work_.part(answer.result).id) +
+                               " behind its call");
+        }
+        const bool open =
+            work_.options.open_end && !other_message_between(index, work_.pieces.size());
+        for (std::size_t p = 0; p < parts.size() && !open; ++p) {
+            if (!is_client_call(parts[p]) || answered[p]) continue;
+            const std::size_t at = work_.pieces[index].at;
+            work_.note(at, "answered the call " + quoted(parts[p].id) + " as interrupted");
+            order_.push_back(work_.pieces.size() + synthetic_.size());
+            synthetic_.push_back(work_.make_piece(interrupted_result(parts[p].id), at));
+        }
+    }
+
+    RepairWork& work_;
+    std::vector<Answer> answers_;
+    std::vector<std::size_t> order_;  // indexes of pieces; above them, of synthetic ones
+    std::vector<Piece> synthetic_;
+};
+
+// Models that take no system message get it as the user's.
+void mend_roles(RepairWork& work) {
+    if (work.options.model != "o1-mini" && work.options.model != "o1-preview") return;
+    for (std::size_t i = 0; i < work.pieces.size(); ++i) {
+        if (work.pieces[i].neutral.role != Role::system) continue;
+        work.note(work.pieces[i].at, "sent a system message as the user's");
+        work.rewrite(i, with_member(work.pieces[i].document->root(), "role", "\"user\""));
+    }
+}
+
+}  // namespace
+
+void repair_openai_chat(RepairWork& work) {
+    work.restore_calls();
+    for (std::size_t i = 0; i < work.pieces.size(); ++i) mend_message(work, i);
+    work.erase_dropped();
+    Rounds(work).rebuild();
+    mend_roles(work);
+}
+
+}  // namespace palimpsest

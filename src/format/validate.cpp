@@ -1,0 +1,93 @@
+// Entry points of validation: read everything once, then let the format's checker report.
+#include "format/check.h"
+#include "format/fields.h"
+#include "format/format_table.h"
+
+namespace palimpsest {
+namespace {
+
+NeutralMessage text_message(std::string_view text) {
+    NeutralMessage message;
+    message.role = Role::user;
+    message.role_text = "user";
+    message.parts.push_back({.kind = PartKind::text, .type = "text", .text = text});
+    return message;
+}
+
+// A message that cannot be read is reported, and stands as an empty one of an unknown role.
+void read_or_report(const Format& format, JsonValue json, std::vector<NeutralMessage>& messages,
+                    Findings& findings) {
+    auto message = format.read(json);
+    if (!message) findings.add("shape", messages.size(), message.error().message);
+    messages.push_back(message ? std::move(*message) : text_message("unreadable"));
+}
+
+}  // namespace
+
+void add_body_options(JsonValue body, CheckOptions& options) {
+    if (options.model.empty()) options.model = any_string(body, "model");
+    for (const std::string_view key : {"previous_response_id", "conversation"})
+        if (const auto value = body.find(key); value && !value->is_null()) options.continued = true;
+    const auto store = body.find("store");
+    if (store && store->boolean() == false) options.unstored = true;
+}
+
+Result<std::vector<Violation>> validate(FormatId id, std::span<const Message> messages,
+                                        const CheckOptions& options) {
+    const Format& format = format_of(id);
+    std::vector<JsonDocument> documents;
+    std::vector<NeutralMessage> read;
+    Findings findings;
+    std::size_t bytes = 0;
+    for (const Message& message : messages) {
+        if (message.format != id)
+            return fail(ErrorCode::invalid_request, "message " + std::to_string(read.size()) +
+                                                        " is in the format " +
+                                                        std::string(format_name(message.format)) +
+                                                        ", not " + std::string(format.name));
+        PAL_TRY(document, parse_json(view_of(message.raw)));
+        documents.push_back(std::move(document));
+        read_or_report(format, documents.back().root(), read, findings);
+        bytes += view_of(message.raw).size();
+    }
+    format.check({.messages = read, .options = options, .bytes = bytes}, findings);
+    return findings.take();
+}
+
+Result<std::vector<Violation>> validate_json(FormatId id, std::string_view json,
+                                             const CheckOptions& options) {
+    const Format& format = format_of(id);
+    auto document = parse_json(json);
+    if (!document) {
+        document.error().param = "json";
+        return std::unexpected(std::move(document).error());
+    }
+    const JsonValue root = document->root();
+    const auto body = find_body_list(format, root);
+    std::vector<NeutralMessage> read;
+    Findings findings;
+    CheckInput input{.options = options, .bytes = json.size()};
+    if (body && body->value.is_string()) {
+        read.push_back(text_message(body->value.string()));
+    } else if (body || root.is_array()) {
+        for (const JsonValue element : (body ? body->value : root).elements())
+            read_or_report(format, element, read, findings);
+    } else {
+        read_or_report(format, root, read, findings);
+    }
+    input.messages = read;
+    if (body) {
+        input.body = root;
+        add_body_options(root, input.options);
+    }
+    format.check(input, findings);
+    return findings.take();
+}
+
+bool is_sendable(std::span<const Violation> violations) {
+    for (const Violation& violation : violations)
+        if (violation.severity != Severity::tolerate) return false;
+    return true;
+}
+
+}  // namespace palimpsest
