@@ -125,4 +125,27 @@ Result<RepairedJson> repair_json(FormatId format, std::string_view json,
 // The messages as a JSON list, each byte for byte.
 std::string write_list(std::span<const Message> messages);
 
+// ---- conversion and rendering -------------------------------------------------------------------
+
+struct Rendered {
+    std::vector<Message> messages = {};  // all of the target format
+    std::string system = {};             // Anthropic: the leading system messages' text
+    std::vector<std::string> lost = {};  // what has no place in the target format, one line each
+    std::vector<RepairNote> notes = {};  // what was repaired; indexes are those after conversion
+};
+
+// Any messages, of whatever formats, as a list that the target's provider accepts: those of the
+// target format keep their bytes, others are converted, all of it is repaired and validated.
+// `internal` if a violation remains (this is a bug); `unprocessable` if a limit is exceeded.
+Result<Rendered> render(FormatId to, std::span<const Message> messages,
+                        const CheckOptions& options = {});
+
+struct ConvertedJson {
+    std::string json = {};
+    std::vector<std::string> lost = {};
+};
+// A list or a request body in another format, in the same shape; a list with a system prompt
+// becomes a body in Anthropic's format, which has no other place for it.
+Result<ConvertedJson> convert_json(FormatId from, FormatId to, std::string_view json);
+
 }  // namespace palimpsest

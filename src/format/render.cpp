@@ -1,0 +1,154 @@
+// Rendering: conversion through neutral messages, then repair, then validation.
+//
+// Formats cut a conversation differently: what Responses has as several items is one assistant
+// message elsewhere, and results of parallel calls are one user message in Anthropic's format. So
+// neighbours are joined before they are written.
+#include <algorithm>
+
+#include "format/fields.h"
+#include "format/format_table.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+bool has_call(const NeutralMessage& message) {
+    return std::any_of(message.parts.begin(), message.parts.end(), is_function_call);
+}
+
+bool only_reasoning(const NeutralMessage& message) {
+    return std::all_of(message.parts.begin(), message.parts.end(),
+                       [](const NeutralPart& part) { return part.kind == PartKind::reasoning; });
+}
+
+bool only_results(const NeutralMessage& message) {
+    return !message.parts.empty() &&
+           std::all_of(message.parts.begin(), message.parts.end(), is_function_result);
+}
+
+// Nothing of the message goes over: its parts are only reported.
+bool carries_nothing(const NeutralMessage& message) {
+    return std::none_of(message.parts.begin(), message.parts.end(), [](const NeutralPart& part) {
+        return is_textual(part) || is_media(part) || part.kind == PartKind::refusal ||
+               is_function_call(part) || is_function_result(part);
+    });
+}
+
+class Conversion {
+public:
+    explicit Conversion(FormatId to) : to_(to) {}
+
+    Result<void> add(const Message& message) {
+        if (message.format == to_) {
+            flush();
+            rendered_.messages.push_back(message);
+            return {};
+        }
+        PAL_TRY(document, parse_json(view_of(message.raw)));
+        PAL_TRY(neutral, format_of(message.format).read(document.root()));
+        if (neutral.role == Role::tool && to_ == FormatId::anthropic) neutral.role = Role::user;
+        if (neutral.role == Role::system && to_ == FormatId::anthropic && !hoist(neutral))
+            return {};
+        const bool join = joins(neutral);
+        if (!join) flush();
+        documents_.push_back(std::move(document));
+        raws_.push_back(message.raw);
+        if (join) {
+            for (NeutralPart& part : neutral.parts) pending_->parts.push_back(std::move(part));
+            pending_->strings.splice_after(pending_->strings.before_begin(), neutral.strings);
+        } else {
+            pending_ = std::move(neutral);
+        }
+        return {};
+    }
+
+    Rendered take() {
+        flush();
+        return std::move(rendered_);
+    }
+
+private:
+    // Leading system messages leave the list. Gives whether the message stays in it.
+    bool hoist(NeutralMessage& message) {
+        if (!rendered_.messages.empty() || pending_) {
+            rendered_.lost.push_back("system: inside the conversation it is sent as the user's");
+            message.role = Role::user;
+            return true;
+        }
+        for (const NeutralPart& part : message.parts) {
+            if (!is_textual(part)) continue;
+            if (!rendered_.system.empty()) rendered_.system += "\n\n";
+            rendered_.system += textual(part);
+        }
+        return false;
+    }
+
+    bool joins(const NeutralMessage& next) const {
+        if (!pending_ || pending_->role != next.role || to_ == FormatId::openai_responses)
+            return false;
+        if (next.role == Role::assistant)
+            return has_call(*pending_) || has_call(next) || only_reasoning(*pending_) ||
+                   only_reasoning(next);
+        return only_results(*pending_) && only_results(next) && to_ == FormatId::anthropic;
+    }
+
+    void flush() {
+        if (!pending_) return;
+        std::vector<std::string> written = format_of(to_).write(*pending_, rendered_.lost);
+        if (!carries_nothing(*pending_))
+            for (std::string& raw : written) {
+                auto message = read_message(to_, make_bytes(std::move(raw)));
+                if (message)
+                    rendered_.messages.push_back(std::move(*message));
+                else
+                    rendered_.lost.push_back("message: " + message.error().message);
+            }
+        pending_.reset();
+        documents_.clear();
+        raws_.clear();
+    }
+
+    FormatId to_;
+    Rendered rendered_;
+    std::optional<NeutralMessage> pending_;
+    // What the pending message's views point into.
+    std::vector<JsonDocument> documents_;
+    std::vector<Bytes> raws_;
+};
+
+// What stays broken after a repair: a limit is the caller's matter, anything else a bug of ours.
+Result<void> accept(std::span<const Violation> violations) {
+    for (const Violation& violation : violations) {
+        if (violation.severity == Severity::tolerate) continue;
+        const bool limit = violation.severity != Severity::reject;
+        return fail(limit ? ErrorCode::unprocessable : ErrorCode::internal,
+                    "the view breaks rule " + std::string(violation.rule) + " at " +
+                        std::to_string(violation.at) + ": " + violation.message);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages) {
+    Conversion conversion(to);
+    for (const Message& message : messages) PAL_CHECK(conversion.add(message));
+    return conversion.take();
+}
+
+Result<Rendered> render(FormatId to, std::span<const Message> messages,
+                        const CheckOptions& options) {
+    PAL_TRY(rendered, convert_messages(to, messages));
+    if (rendered.messages.empty())
+        return fail(ErrorCode::invalid_request, "there is no message to send: add a user message");
+    PAL_TRY(repaired, repair(to, rendered.messages, options));
+    rendered.messages = std::move(repaired.messages);
+    rendered.notes = std::move(repaired.notes);
+    if (rendered.messages.empty())
+        return fail(ErrorCode::invalid_request, "nothing of the history can be sent");
+    PAL_TRY(violations, validate(to, rendered.messages, options));
+    PAL_CHECK(accept(violations));
+    return rendered;
+}
+
+}  // namespace palimpsest
