@@ -22,7 +22,7 @@ using namespace palimpsest;
 
 namespace {
 
-constexpr int rounds = 15;
+constexpr int rounds = 24;
 constexpr std::size_t message_bytes = 1024;
 constexpr int long_history = 100'000;
 constexpr int short_history = 10;
@@ -61,6 +61,14 @@ double ratio_of(const Arm& over, const Arm& under) {
     for (std::size_t i = 0; i < over.seconds.size(); ++i)
         ratios.push_back(over.seconds[i] / under.seconds[i]);
     return median(ratios);
+}
+
+// Each round begins with another arm: checkpoints, which come every so many pages, would otherwise
+// fall on the same one again and again.
+void in_turn(int round, std::vector<std::function<void()>> arms) {
+    const auto first = arms.begin() + round % static_cast<std::ptrdiff_t>(arms.size());
+    std::ranges::rotate(arms, first);
+    for (const auto& arm : arms) arm();
 }
 
 void print(const char* what, const std::string& figures, double ratio, const char* goal, bool met) {
@@ -150,9 +158,12 @@ void bench_one_writer(const std::string& folder) {
     bare.append(each, false);
     Arm ours, raws, bares;
     for (int round = 0; round < rounds; ++round) {
-        raws.add(seconds_of([&] { raw.append(each, true); }), each);
-        ours.add(seconds_of([&] { append_many(*store, {"t", "one"}, each); }), each);
-        bares.add(seconds_of([&] { bare.append(each, false); }), each);
+        in_turn(round, {[&] { raws.add(seconds_of([&] { raw.append(each, true); }), each); },
+                        [&] {
+                            const ConversationId name{"t", "one"};
+                            ours.add(seconds_of([&] { append_many(*store, name, each); }), each);
+                        },
+                        [&] { bares.add(seconds_of([&] { bare.append(each, false); }), each); }});
     }
     const double ratio = ratio_of(raws, ours);
     print("durable append, one writer, against raw", rates("ours", ours.each(), "raw", raws.each()),
@@ -182,8 +193,11 @@ void bench_many_writers(const std::string& folder) {
     Arm one, many;
     seconds_of_writers(*store, writers, each);
     for (int round = 0; round < rounds; ++round) {
-        one.add(seconds_of_writers(*store, 1, alone), alone);
-        many.add(seconds_of_writers(*store, writers, each), writers * each);
+        in_turn(round, {[&] { one.add(seconds_of_writers(*store, 1, alone), alone); },
+                        [&] {
+                            const double whole = seconds_of_writers(*store, writers, each);
+                            many.add(whole, writers * each);
+                        }});
     }
     const double ratio = ratio_of(one, many);
     print("32 waiting writers against one", rates("32", many.each(), "1", one.each()), ratio,
@@ -204,8 +218,11 @@ void bench_long_append(Store& store) {
     for (int round = 0; round < rounds; ++round) {
         const ConversationId fresh{"t", "short" + std::to_string(round)};
         make_history(store, fresh, short_history);
-        long_arm.add(seconds_of([&] { append_many(store, {"t", "long"}, each); }), each);
-        short_arm.add(seconds_of([&] { append_many(store, fresh, each); }), each);
+        const ConversationId old{"t", "long"};
+        in_turn(
+            round,
+            {[&] { long_arm.add(seconds_of([&] { append_many(store, old, each); }), each); },
+             [&] { short_arm.add(seconds_of([&] { append_many(store, fresh, each); }), each); }});
     }
     const double ratio = ratio_of(long_arm, short_arm);
     print("append at 100,000 messages against at 10",
@@ -228,8 +245,11 @@ void bench_fork(Store& store) {
     Arm long_arm, short_arm;
     for (int round = 0; round < rounds; ++round) {
         const std::string name = "fork" + std::to_string(round) + "_";
-        long_arm.add(seconds_of([&] { fork_many(store, {"t", "long"}, name + "l", each); }), each);
-        short_arm.add(seconds_of([&] { fork_many(store, {"t", "ten"}, name + "s", each); }), each);
+        const auto time_forks = [&](const char* from, const char* to) {
+            return seconds_of([&] { fork_many(store, {"t", from}, name + to, each); });
+        };
+        in_turn(round, {[&] { long_arm.add(time_forks("long", "l"), each); },
+                        [&] { short_arm.add(time_forks("ten", "s"), each); }});
     }
     const double ratio = ratio_of(long_arm, short_arm);
     print("fork of 100,000 messages against of 10",
