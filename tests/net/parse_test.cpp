@@ -50,6 +50,26 @@ TEST(request_head, is_refused_if_malformed_however_the_bytes_arrive) {
                 << row.name << ", " << step << " bytes at a time";
 }
 
+TEST(request_head, is_refused_with_a_stray_control_byte_anywhere) {
+    const std::string head =
+        "POST /path?query=1 HTTP/1.1\r\nHost: localhost:7420\r\nX-Any: value\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n";
+    const std::string body = "3;ext=1\r\nabc\r\n0\r\nTrailer: value\r\n\r\n";
+    ASSERT_EQ(read_request(head + body, 1), 0);
+    const std::size_t content = head.size() + body.find("abc");
+    const std::size_t last = head.size() + body.size() - 1;
+    for (std::size_t at = 0; at <= last; ++at) {
+        if (at >= content && at <= content + 3) continue;  // any byte may stand in the body itself
+        for (const char stray : {'\0', '\r', '\n', '\x0b', '\x1b', '\x7f'}) {
+            if (at == last && stray == '\n') continue;  // completes it; the old one comes after it
+            std::string bytes = head + body;
+            bytes.insert(at, 1, stray);
+            EXPECT_GE(read_request(bytes, bytes.size()), 400)
+                << "byte " << int{stray} << " at " << at;
+        }
+    }
+}
+
 TEST(request_head, is_understood_whole) {
     const auto head = understood(
         "PATCH /a%20b?x=1&y HTTP/1.1\r\nhost: h:80\r\nX-Empty:\r\nx-spaced: \t two words \t\r\n"
