@@ -1,36 +1,58 @@
-# make run    builds and starts `pal serve` on 127.0.0.1:7420 (SQLite, offline echo model)
-# make test   builds and runs every test
+# make run       builds and starts `pal serve` on 127.0.0.1:7420 (SQLite, offline echo model)
+# make test      builds and runs every test
+# make build     leaves the program at build/release/pal
+# make bench     measures, ratios in one run          make eval      holds us against PAL_DATA
+# make sanitize  every test under ASan+UBSan and TSan make coverage  lines and branches
+# make soak      kills, power cuts, full disks        make fuzz      parsers against anything
 .DEFAULT_GOAL := build
 .PHONY: install build run test bench eval format coverage sanitize soak fuzz
 
 JOBS ?= $(shell nproc)
+# configure PRESET: quiet unless it fails.
+configure = mkdir -p build && cmake --preset $(1) > build/configure-$(1).log 2>&1 || { cat build/configure-$(1).log; exit 1; }
 
 install:
 	@packaging/install
 
 build: install
-	@mkdir -p build && cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target pal
 
 run: build
 	@exec build/release/pal serve
 
 test: install
-	@cmake --preset dev
+	@$(call configure,dev)
 	@cmake --build build/dev -j $(JOBS)
 	@ctest --test-dir build/dev --output-on-failure -j $(JOBS)
 
-bench: bench-store
+bench: install
+	@$(call configure,release)
+	@cmake --build build/release -j $(JOBS) --target benches
+	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
 
-.PHONY: bench-store
-bench-store: install
-	@mkdir -p build && cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@cmake --build build/release -j $(JOBS) --target bench_store
-	@build/release/bench_store
+eval: install
+	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
+	@$(call configure,release)
+	@cmake --build build/release -j $(JOBS) --target evals
+	@for program in build/release/eval_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
+
+sanitize: install
+	@for preset in asan tsan; do echo "== $$preset"; cmake --preset $$preset > /dev/null && cmake --build build/$$preset -j $(JOBS) && \
+	    ctest --test-dir build/$$preset --output-on-failure -j $(JOBS) -E 'scripts\.(guards|coroutine_lint)' || exit 1; done
+
+coverage: install
+	@$(call configure,coverage)
+	@cmake --build build/coverage -j $(JOBS)
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) > build/coverage.log || { tail -40 build/coverage.log; exit 1; }
+	@for folder in core token format net store engine server; do \
+	    gcovr --root . --filter "src/$$folder/" --exclude 'src/store/conformance/' --exclude-throw-branches --exclude-unreachable-branches build/coverage --txt-summary --gcov-ignore-parse-errors 2>/dev/null | \
+	    sed -n "s/^lines: \(.*\)/$$folder: lines \1/p; s/^branches: \(.*\)/$$folder: branches \1/p" || gcovr --root . --filter "src/$$folder/" build/coverage -s | tail -3; done
 
 # Thousands of kills, a fault at every call of the disk, damage, power cuts. Half an hour and more.
 soak: install
-	@cmake --preset dev
+	@$(call configure,dev)
 	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test
 	@PAL_KILL_CYCLES=3000 python3 tests/scripts/store_kill_test.py build/dev .
 	@PAL_FAULT_STRIDE=1 python3 tests/scripts/store_io_faults_test.py build/dev .

@@ -1,0 +1,17 @@
+# bench/FOLDER/bench_X.cpp measure, bench/FOLDER/eval_X.cpp hold us against the data in PAL_DATA.
+# They are built by name, or all together by the targets `benches` and `evals`.
+file(GLOB bench_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*/bench_*.cpp ${CMAKE_SOURCE_DIR}/bench/*/eval_*.cpp)
+add_custom_target(benches)
+add_custom_target(evals)
+foreach(file ${bench_files})
+  get_filename_component(name ${file} NAME_WE)
+  if(NOT TARGET ${name})
+    add_executable(${name} EXCLUDE_FROM_ALL ${file})
+    target_link_libraries(${name} PRIVATE pal_engine SQLite::SQLite3)
+  endif()
+  if(name MATCHES "^bench_")
+    add_dependencies(benches ${name})
+  else()
+    add_dependencies(evals ${name})
+  endif()
+endforeach()
