@@ -75,6 +75,7 @@ int write(const std::string& url, int threads, bool early) {
     const std::unique_ptr<Store> store = open_or_exit(url);
     const std::string run = std::to_string(::getpid());
     say("open");
+    failing_io::armed = true;
     std::vector<std::jthread> all;
     for (int i = 0; i < threads; ++i)
         all.emplace_back([&, i] { write_for_ever(*store, i, run, early); });

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 
 def program():
@@ -40,6 +41,22 @@ def run(*words, fault=None, sticky=False, timeout=120):
     done = subprocess.run([program(), *words], env=env, timeout=timeout, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def write_and_kill(url, seconds, fault=None, early=False, wait_for_open=True):
+    """Lets 8 threads append for a while, then kills them: all the whole lines that they said."""
+    env = dict(os.environ, **({"PAL_FAULT": fault} if fault else {}))
+    words = [program(), "write", url, "8"] + (["early"] if early else [])
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE) as writer:
+        first = writer.stdout.readline() if wait_for_open else b""
+        time.sleep(seconds)
+        writer.kill()
+        text = first + writer.stdout.read()
+    return text.decode().split("\n")[:-1]
+
+
+def acknowledged(lines):
+    return [line.split()[1:3] for line in lines if line.startswith("ack ")]
 
 
 def dump(url):

@@ -1,8 +1,9 @@
 """Every write, sync and truncate of a scenario fails once, in every way: the store opens again and
 holds what was acknowledged, plus at most what was in doubt, and nothing else."""
 import itertools
+import random
 
-from fault_run import Folder, dump, finish, run, setting
+from fault_run import Folder, acknowledged, dump, finish, run, setting, write_and_kill
 
 KINDS = [("write", "EIO"), ("write", "ENOSPC"), ("write", "SHORT"), ("write", "KILL"),
          ("sync", "EIO"), ("sync", "ENOSPC"), ("sync", "KILL"),
@@ -88,6 +89,30 @@ def one_fault(op, how, nth):
         return wrong + [f"{fault}: {text}" for text in faults]
 
 
+def groups(count, rng):
+    """A fault while many threads share commits: whoever was told "done" is done, and once."""
+    failures, acks, errors, after = [], 0, 0, 0
+    for _ in range(count):
+        op, how = rng.choice([("sync", "EIO"), ("write", "EIO"), ("write", "ENOSPC")])
+        fault = f"{op}:{how}:{rng.randrange(1, 12 if op == 'sync' else 150)}"
+        with Folder() as folder:
+            lines = write_and_kill(folder.url, 0.15, fault=fault)
+            wrong = [n for n, line in enumerate(lines) if line.startswith("error")]
+            errors += len(wrong)
+            after += bool(wrong) and any(line.startswith("ack") for line in lines[wrong[-1]:])
+            logs, _, faults = dump(folder.url)
+            failures += [f"{fault}: {text}" for text in faults]
+            failures += [f"{fault}: {name} has something twice" for name, log in logs.items()
+                         if len(set(log)) != len(log)]
+            done = acknowledged(lines)
+            acks += len(done)
+            failures += [f"{fault}: acknowledged and lost: {text}" for name, text in done
+                         if text not in set(logs.get(name, []))]
+    if not after:
+        failures.append("no store worked again after its fault")
+    return failures, f"{count} in groups: {acks} acknowledged, {errors} refused, {after} went on"
+
+
 def main():
     stride = setting("PAL_FAULT_STRIDE", 9)
     failures, runs = [], {}
@@ -105,7 +130,9 @@ def main():
     figures = ", ".join(f"{op} {how} {count}" for (op, how), count in runs.items())
     if len(runs) < len(KINDS):
         failures.append("a kind of fault was never reached")
-    finish("faults of the disk", failures, f"{sum(runs.values())} faults ({figures})")
+    wrong, shared = groups(setting("PAL_GROUP_FAULTS", 12), random.Random())
+    finish("faults of the disk", failures + wrong,
+           f"{sum(runs.values())} faults ({figures}); {shared}")
 
 
 main()

@@ -1,38 +1,24 @@
 """SIGKILL while it appends, again and again: nothing acknowledged is lost, nothing is there twice,
 no gap, and the store always opens. A control that acknowledges before it writes must lose."""
-import os
 import random
-import subprocess
 import time
 
-from fault_run import Folder, dump, finish, program, setting
-
-THREADS = "8"
-
+from fault_run import Folder, acknowledged, dump, finish, setting, write_and_kill
 
 def one_life(url, rng, early=False):
     """Starts a writer, kills it; gives the acknowledgements that came out whole, and errors."""
-    words = [program(), "write", url, THREADS] + (["early"] if early else [])
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as writer:
-        first = b""
-        # One life in five is killed while it opens and recovers.
-        if rng.random() < 0.8:
-            first = writer.stdout.readline()
-        time.sleep(rng.uniform(0.002, 0.030))
-        writer.kill()
-        text = first + writer.stdout.read()
-    lines = text.decode().split("\n")[:-1]
-    acks = [line.split()[1:3] for line in lines if line.startswith("ack ")]
-    faults = [line for line in lines if line.startswith(("error", "cannot_open"))]
-    return acks, faults
+    # One life in five is killed while it opens and recovers.
+    opened = rng.random() < 0.8
+    lines = write_and_kill(url, rng.uniform(0.002, 0.030), early=early, wait_for_open=opened)
+    return acknowledged(lines), [line for line in lines if line.startswith(("error", "cannot"))]
 
 
-def check(url, acknowledged):
+def check(url, acks):
     logs, _, faults = dump(url)
     for name, log in logs.items():
         if len(set(log)) != len(log):
             faults.append(f"{name} has something twice")
-    lost = [text for name, text in acknowledged if text not in set(logs.get(name, []))]
+    lost = [text for name, text in acks if text not in set(logs.get(name, []))]
     return lost, faults, sum(len(log) for log in logs.values())
 
 
@@ -40,18 +26,18 @@ def cycles(count, rng, early=False):
     lives, acks, lost, stored, failures = 0, 0, [], 0, []
     while lives < count:
         with Folder() as folder:
-            acknowledged = []
+            promised = []
             for _ in range(min(25, count - lives)):
                 lives += 1
                 got, faults = one_life(folder.url, rng, early)
-                acknowledged += got
+                promised += got
                 failures += faults
-                gone, faults, have = check(folder.url, acknowledged[-2000:])
+                gone, faults, have = check(folder.url, promised[-2000:])
                 lost += gone
                 failures += faults
-            gone, faults, have = check(folder.url, acknowledged)
+            gone, faults, have = check(folder.url, promised)
             lost += gone
-            acks += len(acknowledged)
+            acks += len(promised)
             stored += have
     return lives, acks, lost, stored, failures
 
