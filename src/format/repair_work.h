@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "format/json_edit.h"
 #include "format/neutral.h"
 #include "palimpsest/format.h"
 
@@ -67,10 +68,5 @@ private:
     bool restore_call(std::size_t piece, std::string_view id);
     std::set<std::size_t> restored_;  // indexes in the log
 };
-
-// `object` with the value at `key` replaced (or the member left out, when there is no value).
-std::string with_member(JsonValue object, std::string_view key,
-                        const std::optional<std::string>& value);
-std::string json_list(const std::vector<std::string>& values);
 
 }  // namespace palimpsest

@@ -1,0 +1,30 @@
+#include "format/sse.h"
+
+namespace palimpsest {
+
+void SseParser::take_line() {
+    const std::string line = std::move(line_);
+    line_.clear();
+    std::string_view rest = line;
+    if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
+    const std::size_t colon = rest.find(':');
+    if (colon == 0) return;
+    const std::string_view field = rest.substr(0, colon);
+    std::string_view value = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
+    if (value.starts_with(' ')) value.remove_prefix(1);
+    if (field == "event") {
+        name_ = value;
+    } else if (field == "data") {
+        if (has_data_) data_ += '\n';
+        data_ += value;
+        has_data_ = true;
+    }
+}
+
+std::string sse_event(std::string_view name, std::string_view data) {
+    std::string out;
+    if (!name.empty()) out.append("event: ").append(name).append("\n");
+    return out.append("data: ").append(data).append("\n\n");
+}
+
+}  // namespace palimpsest
