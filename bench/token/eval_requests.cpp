@@ -1,0 +1,135 @@
+// eval_requests: compares our counts of whole requests with the services' own, in the recorded
+// exchanges of the folder named by PAL_DATA (api_exchanges_*.jsonl.gz). OpenAI chat: distribution
+// of the differences, text only and with tools; -v lists every request that differs. Claude: the
+// calibrated estimator's mean absolute error after 20 samples (or the second
+// argument's number) of the same model, each estimated before it is learned.
+#include "base/json.h"
+#include "token/encoding.h"
+#include "token/estimator.h"
+#include "token/request.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+
+using namespace palimpsest;
+
+namespace {
+
+std::string unpack(const std::string& path) {
+    std::string out;
+    FILE* pipe = popen(("gzip -dc '" + path + "'").c_str(), "r");
+    if (pipe == nullptr) return out;
+    char buffer[65536];
+    for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+    pclose(pipe);
+    return out;
+}
+
+std::int64_t usage_of(JsonValue row, std::string_view field) {
+    const auto response = row.find("response");
+    const auto usage = response ? response->find("usage") : response;
+    const auto value = usage ? usage->find(field) : usage;
+    std::int64_t total = value ? value->integer().value_or(0) : 0;
+    for (const std::string_view more : {"cache_read_input_tokens", "cache_creation_input_tokens"}) {
+        const auto part = usage && field == "input_tokens" ? usage->find(more) : std::nullopt;
+        total += part ? part->integer().value_or(0) : 0;
+    }
+    return total;
+}
+
+struct Tally {
+    std::map<std::int64_t, int> differences;
+    void report(const std::string& name) const {
+        std::printf("%s:", name.c_str());
+        for (const auto& [difference, times] : differences)
+            std::printf(" %+lld x%d", static_cast<long long>(difference), times);
+        std::printf("\n");
+    }
+};
+
+struct Evaluation {
+    std::shared_ptr<const Encoding> encoding = *open_encoding("o200k_base");
+    std::unique_ptr<TokenCounter> counter = encoding->counter();
+    std::map<std::string, Tally> chat;
+    std::map<std::string, Calibration> claude;
+    double claude_error = 0;
+    int claude_samples = 0;
+    std::uint64_t learned = 20;
+    bool verbose = false;
+
+    void add_chat(JsonValue request, std::int64_t reported) {
+        const auto model = request.find("model");
+        const ModelMatch match = find_model(model ? model->string() : "");
+        const auto counted = count_chat_request(*match.spec, *counter, request.raw());
+        if (!counted || reported == 0) return;
+        const auto difference = static_cast<std::int64_t>(counted->total()) - reported;
+        const std::string kind = counted->media != 0   ? "media"
+                                 : counted->tools != 0 ? "tools"
+                                                       : "text";
+        ++chat[std::string(match.spec->name) + " " + kind].differences[difference];
+        if (verbose && difference != 0)
+            std::printf("%+lld of %lld: %s\n", static_cast<long long>(difference),
+                        static_cast<long long>(reported),
+                        std::string(request.raw().substr(0, 160)).c_str());
+    }
+
+    void add_claude(JsonValue request, std::int64_t reported) {
+        const auto model = request.find("model");
+        const ModelMatch match = find_model(model ? model->string() : "claude");
+        const auto counted = count_messages_request(*match.spec, *counter, request.raw());
+        if (!counted || reported <= 0 || counted->media != 0 || counted->server_tools) return;
+        Calibration& calibration = claude[std::string(model ? model->string() : "")];
+        const auto truth = static_cast<double>(reported);
+        const auto guess = static_cast<double>(calibration.estimate(*counted));
+        if (verbose)
+            std::printf("claude %.0f of %.0f: text %llu tools %llu overhead %llu %s\n", guess,
+                        truth, static_cast<unsigned long long>(counted->messages),
+                        static_cast<unsigned long long>(counted->tools),
+                        static_cast<unsigned long long>(counted->overhead),
+                        std::string(request.raw().substr(0, 120)).c_str());
+        if (calibration.state().samples >= learned) {
+            claude_error += std::abs(guess - truth) / truth;
+            ++claude_samples;
+        }
+        calibration.learn(*counted, static_cast<std::uint64_t>(reported));
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* folder = std::getenv("PAL_DATA");
+    if (folder == nullptr) return std::fprintf(stderr, "PAL_DATA names no folder\n"), 2;
+    Evaluation all;
+    if (argc > 2) all.learned = static_cast<std::uint64_t>(std::atoi(argv[2]));
+    all.verbose = argc > 1 && std::strcmp(argv[1], "-v") == 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+        const std::string name = file.path().filename();
+        if (!name.starts_with("api_exchanges") || !name.ends_with(".jsonl.gz")) continue;
+        const std::string lines = unpack(file.path());
+        for (std::size_t at = 0; at < lines.size();) {
+            const std::size_t end = std::min(lines.find('\n', at), lines.size());
+            const auto row = parse_json(std::string_view(lines).substr(at, end - at));
+            at = end + 1;
+            const auto api = row ? row->root().find("api") : std::nullopt;
+            const auto request = row ? row->root().find("request") : std::nullopt;
+            if (!api || !request) continue;
+            if (api->string() == "openai:/v1/chat/completions")
+                all.add_chat(*request, usage_of(row->root(), "prompt_tokens"));
+            if (api->string() == "anthropic:/v1/messages")
+                all.add_claude(*request, usage_of(row->root(), "input_tokens"));
+        }
+    }
+    for (const auto& [name, tally] : all.chat) tally.report(name);
+    if (all.claude_samples > 0)
+        std::printf(
+            "claude, after %d samples per model: %d requests, mean absolute error %.1f %%\n",
+            static_cast<int>(all.learned), all.claude_samples,
+            100 * all.claude_error / all.claude_samples);
+    return all.chat.empty() ? 2 : 0;
+}

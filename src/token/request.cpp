@@ -1,0 +1,163 @@
+#include "token/request.h"
+
+#include "base/json.h"
+#include "token/tool_text.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace palimpsest {
+namespace {
+
+class ChatCount {
+public:
+    ChatCount(const ModelSpec& model, TokenCounter& counter) : model_(model), counter_(counter) {}
+
+    RequestCount count(JsonValue request) {
+        add(model_.overheads.per_request);
+        bool has_system = false;
+        for (const JsonValue message : request.find("messages")->elements()) {
+            const std::string_view role = text(message, "role");
+            has_system = has_system || role == "system" || role == "developer";
+            count_message(message, role);
+        }
+        if (const auto tools = request.find("tools"); tools && tools->size() != 0)
+            count_tools(*tools, has_system);
+        if (const auto format = request.find("response_format")) count_format(*format);
+        sum_.overhead = static_cast<std::uint64_t>(std::max<std::int64_t>(overhead_, 0));
+        return sum_;
+    }
+
+private:
+    static std::string_view text(JsonValue object, std::string_view key) {
+        const auto found = object.find(key);
+        return found ? found->string() : std::string_view();
+    }
+    void add(std::int64_t tokens) { overhead_ += tokens; }
+    std::uint64_t tokens(std::string_view words) { return counter_.count(words); }
+
+    void count_message(JsonValue message, std::string_view role) {
+        add(model_.overheads.per_message);
+        sum_.messages += tokens(role);
+        if (const auto content = message.find("content")) count_content(*content);
+        if (const auto name = message.find("name")) {
+            add(model_.overheads.per_name);
+            sum_.messages += tokens(name->string());
+        }
+        if (const auto calls = message.find("tool_calls")) count_calls(*calls);
+        if (role != "tool") return;
+        add(model_.overheads.per_result);
+        sum_.messages += tokens(call_names_[std::string(text(message, "tool_call_id"))]);
+    }
+
+    void count_content(JsonValue content) {
+        sum_.messages += tokens(content.string());
+        for (const JsonValue part : content.elements()) {
+            sum_.messages += tokens(text(part, "text")) + tokens(text(part, "refusal"));
+            const auto image = part.find("image_url");
+            if (image)
+                sum_.media += image_tokens(model_.images, {}, text(*image, "detail") == "low");
+            else if (text(part, "type") == "input_audio" || text(part, "type") == "file")
+                sum_.media += tokens(text(part, "type")) + part.raw().size() / 64;
+        }
+    }
+
+    void count_calls(JsonValue calls) {
+        std::string joined;
+        std::uint64_t apart = 0;
+        for (const JsonValue call : calls.elements()) {
+            const JsonValue function = call.find("function").value_or(call);
+            const std::string_view name = text(function, "name"),
+                                   arguments = text(function, "arguments");
+            call_names_[std::string(text(call, "id"))] = name;
+            apart += tokens(name) + tokens(arguments);
+            joined += (joined.empty() ? "" : ",") +
+                      std::string("{\"recipient_name\":\"functions.") + std::string(name) +
+                      "\",\"parameters\":" + std::string(arguments) + "}";
+        }
+        if (model_.overheads.joins_calls && calls.size() > 1) {
+            add(1);
+            sum_.messages +=
+                tokens("multi_tool_use.parallel") + tokens("{\"tool_uses\":[" + joined + "]}");
+        } else {
+            add(model_.overheads.per_call * static_cast<std::int64_t>(calls.size()));
+            sum_.messages += apart;
+        }
+    }
+
+    void count_tools(JsonValue tools, bool has_system) {
+        const ToolText declared = tool_text(tools);
+        sum_.tools += tokens(declared.text);
+        add(model_.overheads.tools + (has_system ? model_.overheads.tools_system : 0));
+        add(std::int64_t{model_.overheads.per_typed_tool} * declared.typed_tools);
+    }
+
+    void count_format(JsonValue format) {
+        const auto wrapper = format.find("json_schema");
+        const auto schema = wrapper ? wrapper->find("schema") : wrapper;
+        if (!schema) return;
+        add(model_.overheads.schema);
+        sum_.tools += tokens(compact_json(schema->raw()));
+    }
+
+    const ModelSpec& model_;
+    TokenCounter& counter_;
+    RequestCount sum_;
+    std::int64_t overhead_ = 0;
+    std::map<std::string, std::string_view> call_names_;  // by call id
+};
+
+// Scales both sides so that neither exceeds `side`.
+ImageSize within(ImageSize size, std::uint32_t side) {
+    const std::uint32_t longest = std::max(size.width, size.height);
+    if (longest <= side) return size;
+    const auto scaled = [&](std::uint32_t one) {
+        return std::max(1u, static_cast<std::uint32_t>(std::uint64_t{one} * side / longest));
+    };
+    return {scaled(size.width), scaled(size.height)};
+}
+
+std::uint64_t tiles(ImageSize size) {
+    size = within(size, 2048);
+    const std::uint32_t shortest = std::min(size.width, size.height);
+    if (shortest > 768) {
+        const auto scaled = [&](std::uint32_t one) {
+            return static_cast<std::uint32_t>(std::uint64_t{one} * 768 / shortest);
+        };
+        size = {scaled(size.width), scaled(size.height)};
+    }
+    return std::uint64_t{(size.width + 511) / 512} * ((size.height + 511) / 512);
+}
+
+}  // namespace
+
+std::uint64_t image_tokens(const ImageRule& rule, ImageSize size, bool low_detail) {
+    if (size.width == 0 || size.height == 0) size = {1024, 1024};
+    switch (rule.kind) {
+        case ImageRule::Kind::tiles:
+            return rule.base + (low_detail ? 0 : rule.per_tile * tiles(size));
+        case ImageRule::Kind::patches: {
+            const auto patches = std::uint64_t{(size.width + 31) / 32} * ((size.height + 31) / 32);
+            return std::min<std::uint64_t>(patches, 1536) * rule.factor / 100;
+        }
+        case ImageRule::Kind::area: {
+            size = within(size, 1568);
+            return std::min<std::uint64_t>(std::uint64_t{size.width} * size.height / 750, 1600);
+        }
+        case ImageRule::Kind::fixed:
+            break;
+    }
+    return rule.base;
+}
+
+Result<RequestCount> count_chat_request(const ModelSpec& model, TokenCounter& counter,
+                                        std::string_view body) {
+    PAL_TRY(document, parse_json(body));
+    const auto messages = document.root().find("messages");
+    if (!messages || !messages->is_array())
+        return fail(ErrorCode::invalid_request, "the request has no list of messages", "messages");
+    return ChatCount(model, counter).count(document.root());
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,177 @@
+// Whole requests, the table of models, and what is learned from reported usage.
+#include "token/request.h"
+
+#include "token/encoding.h"
+#include "token/estimator.h"
+#include "token/tool_text.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace palimpsest {
+namespace {
+
+std::uint64_t chat_total(std::string_view model, std::string_view body) {
+    const ModelSpec& spec = *find_model(model).spec;
+    const auto encoding = *open_encoding(spec.encoding);
+    return count_chat_request(spec, *encoding->counter(), body).value().total();
+}
+
+TEST(models, the_longest_name_that_fits_wins) {
+    EXPECT_EQ(find_model("gpt-4o-mini-2024-07-18").spec->name, "gpt-4o-mini");
+    EXPECT_EQ(find_model("gpt-4o-2024-11-20").spec->name, "gpt-4o");
+    EXPECT_EQ(find_model("gpt-4-0613").spec->encoding, "cl100k_base");
+    EXPECT_EQ(find_model("claude-opus-4-5-20251101").spec->name, "claude-opus-4");
+    EXPECT_EQ(find_model("gpt-5.4-mini").spec->name, "gpt-5");
+}
+
+TEST(models, an_unknown_model_gets_the_conservative_default_and_says_so) {
+    const ModelMatch match = find_model("mystery-9b");
+    EXPECT_FALSE(match.known);
+    EXPECT_EQ(match.spec->window_tokens, 8192u);
+    EXPECT_FALSE(match.spec->exact);
+}
+
+TEST(models, every_row_is_usable) {
+    std::set<std::string_view> names;
+    for (const ModelSpec& spec : model_table()) {
+        EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
+        EXPECT_TRUE(open_encoding(spec.encoding)) << spec.name;
+        EXPECT_LE(spec.output_tokens, spec.window_tokens) << spec.name;
+        EXPECT_LE(spec.prices.cached, spec.prices.input) << spec.name;
+    }
+}
+
+// 3 for the reply, and for each message 3, the role and the text.
+TEST(chat_request, text_costs_its_tokens_and_seven) {
+    EXPECT_EQ(chat_total("gpt-4o", R"({"messages":[{"role":"user","content":"hello world"}]})"),
+              9u);
+    EXPECT_EQ(chat_total("gpt-5", R"({"messages":[{"role":"user","content":"hello world"}]})"), 8u);
+    EXPECT_EQ(chat_total("gpt-4o", R"({"messages":[{"role":"user","content":[
+        {"type":"text","text":"hello"},{"type":"text","text":" world"}]}]})"),
+              9u);
+    EXPECT_EQ(chat_total("gpt-4o",
+                         R"({"messages":[{"role":"user","name":"al","content":"hello world"}]})"),
+              11u);
+}
+
+constexpr std::string_view weather = R"([{"type":"function","function":{"name":"get_weather",
+    "description":"Tell it.\n  For a city.","parameters":{"type":"object","required":["city"],"properties":{
+    "city":{"type":"string","description":"Where"},"days":{"type":"integer","default":1},
+    "unit":{"enum":["C","F"]},"at":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"number"}}]},
+    "more":{"$ref":"#/$defs/More"}},"$defs":{"More":{"type":"object","properties":{"x":{"type":"boolean"}}}}}}},
+    {"type":"function","function":{"name":"stop","parameters":{"type":"object","properties":{}}}}])";
+
+TEST(tool_text, is_a_declaration_of_the_functions) {
+    const auto tools = parse_json(weather);
+    ASSERT_TRUE(tools) << tools.error().message;
+    const ToolText declared = tool_text(tools->root());
+    EXPECT_EQ(declared.typed_tools, 1u);
+    EXPECT_EQ(declared.text, R"(namespace functions {
+
+// Tell it.
+For a city.
+type get_weather = (_: {
+// Where
+city: string,
+days?: number, // default: 1
+unit?: "C" | "F",
+at?: string | number[],
+more?: {
+x?: boolean,
+},
+}) => any;
+
+type stop = () => any;
+
+} // namespace functions)");
+}
+
+TEST(tool_text, a_schema_that_contains_itself_comes_to_an_end) {
+    const auto tools = parse_json(
+        R"([{"name":"f","type":"function","parameters":{"properties":{"a":{"$ref":"#/$defs/A"}},
+        "$defs":{"A":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"},"b":{"$ref":"#/$defs/A"}}}}}}])");
+    ASSERT_TRUE(tools);
+    EXPECT_LT(tool_text(tools->root()).text.size(), 100000u);
+}
+
+TEST(chat_request, calls_and_results_repeat_the_tools_name) {
+    const std::string_view before = R"({"messages":[{"role":"user","content":"hi"}]})";
+    const std::string_view after = R"({"messages":[{"role":"user","content":"hi"},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",
+         "function":{"name":"stop","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"c1","content":"done"}]})";
+    // Two messages (3 and a role each), the name twice, arguments, content, and 5.
+    EXPECT_EQ(chat_total("gpt-4o", after) - chat_total("gpt-4o", before), 4u + 4 + 2 + 1 + 1 + 5);
+}
+
+TEST(chat_request, refuses_what_is_not_a_request) {
+    const ModelSpec& spec = *find_model("gpt-4o").spec;
+    const auto counter = (*open_encoding("o200k_base"))->counter();
+    EXPECT_FALSE(count_chat_request(spec, *counter, "[]"));
+    EXPECT_FALSE(count_chat_request(spec, *counter, R"({"messages":7})"));
+    EXPECT_FALSE(count_chat_request(spec, *counter, "{"));
+}
+
+TEST(image_tokens, follow_the_providers_formulas) {
+    const ImageRule tiles{};
+    EXPECT_EQ(image_tokens(tiles, {1024, 1024}, false), 765u);
+    EXPECT_EQ(image_tokens(tiles, {2048, 4096}, false), 1105u);
+    EXPECT_EQ(image_tokens(tiles, {4096, 8192}, true), 85u);
+    const ImageRule patches{.kind = ImageRule::Kind::patches, .factor = 162};
+    EXPECT_EQ(image_tokens(patches, {1024, 1024}, false), 1658u);
+    const ImageRule area{.kind = ImageRule::Kind::area};
+    EXPECT_EQ(image_tokens(area, {1000, 750}, false), 1000u);
+    EXPECT_EQ(image_tokens(area, {200, 200}, false), 53u);
+}
+
+TEST(byte_estimator, is_an_exponential_average_that_ignores_empty_samples) {
+    ByteEstimator estimator;
+    EXPECT_EQ(estimator.count(100), 25u);
+    estimator.learn(100, 50);
+    EXPECT_DOUBLE_EQ(estimator.tokens_per_byte(), 0.3);
+    estimator.learn(0, 50);
+    estimator.learn(100, 0);
+    EXPECT_DOUBLE_EQ(estimator.tokens_per_byte(), 0.3);
+    EXPECT_EQ(estimator.count(101), 31u);
+}
+
+TEST(calibration, finds_the_weights_of_a_service_and_reports_its_error) {
+    Calibration calibration;
+    for (std::uint64_t i = 1; i <= 40; ++i) {
+        const RequestCount count{
+            .messages = i * 37 % 500 + 20, .tools = i % 3 * 60, .overhead = i % 7 * 4 + 3};
+        const auto reported = static_cast<std::uint64_t>(
+            1.37 * static_cast<double>(count.messages) + 1.6 * static_cast<double>(count.tools) +
+            1.5 * static_cast<double>(count.overhead));
+        calibration.learn(count, reported);
+    }
+    EXPECT_LT(calibration.state().error, 0.02);
+    const RequestCount next{.messages = 1000, .tools = 100, .overhead = 10};
+    EXPECT_NEAR(static_cast<double>(calibration.estimate(next)), 1545, 30);
+    const Calibration restored(calibration.state());
+    EXPECT_EQ(restored.estimate(next), calibration.estimate(next));
+}
+
+TEST(messages_request, counts_blocks_and_marks_tools_of_the_service) {
+    const ModelSpec& spec = *find_model("claude-sonnet-4-5").spec;
+    const auto counter = (*open_encoding("o200k_base"))->counter();
+    const auto plain = count_messages_request(
+        spec, *counter,
+        R"({"system":"be brief","messages":[{"role":"user","content":"hello world"},
+            {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"stop","input":{"a": 1}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"done"}]}],
+            "tools":[{"name":"stop","input_schema":{"type":"object"}}]})");
+    ASSERT_TRUE(plain);
+    EXPECT_EQ(plain->messages, 2u + 2 + 1 + counter->count(R"({"a":1})") + 1);
+    EXPECT_EQ(plain->tools, 1u + counter->count(R"({"type":"object"})"));
+    EXPECT_FALSE(plain->server_tools);
+    const auto search = count_messages_request(
+        spec, *counter,
+        R"({"messages":[],"tools":[{"type":"web_search_20250305","name":"web_search"}]})");
+    EXPECT_TRUE(search->server_tools);
+}
+
+}  // namespace
+}  // namespace palimpsest
