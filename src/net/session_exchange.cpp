@@ -1,0 +1,103 @@
+// The part of a session that services see: streams, sleep, workers. See http.h for the contract.
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "net/session.h"
+#include "net/session_list.h"
+#include "net/wire.h"
+
+namespace palimpsest {
+
+Task<bool> Session::start(HttpResponse head) {
+    if (started_) co_return false;
+    started_ = true;
+    ResponseFraming framing;
+    framing.stream = true;
+    framing.chunked = head_.request.minor_version == 1;
+    framing.keep_alive = head_.keep_alive && framing.chunked && !draining();
+    framing.old_client = !framing.chunked;
+    head_.keep_alive = framing.keep_alive;
+    std::string bytes = write_response_head(head, framing);
+    const bool with_body = head_.request.method != "HEAD";
+    if (with_body && framing.chunked)
+        append_chunk(bytes, head.body);
+    else if (with_body)
+        bytes += head.body;
+    const bool sent = co_await transmit(bytes);
+    const bool open = sent && with_body;
+    co_return open;
+}
+
+Task<bool> Session::write(std::string_view bytes) {
+    if (!started_ || gone() || head_.request.method == "HEAD") co_return false;
+    if (bytes.empty()) co_return true;
+    if (head_.request.minor_version == 0) co_return co_await transmit(bytes);
+    std::string chunk;
+    append_chunk(chunk, bytes);
+    co_return co_await transmit(chunk);
+}
+
+bool Session::write_from_worker(std::string_view bytes) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<bool> result;
+    const auto tell = [&](bool sent) {
+        const std::scoped_lock lock(mutex);
+        result = sent;
+        changed.notify_one();
+    };
+    const auto write_and_tell = [&]() -> Task<void> {
+        bool sent = false;
+        try {
+            sent = co_await write(bytes);
+        } catch (...) {
+            failed_ = true;
+        }
+        tell(sent);
+    };
+    list_.loop.post([&] {
+        try {
+            spawn(write_and_tell());
+        } catch (...) {
+            tell(false);
+        }
+    });
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return result.has_value(); });
+    return *result;
+}
+
+Task<bool> Session::sleep_ms(int duration) {
+    if (gone() || draining()) co_return false;
+    const std::uint64_t number = ++sleeps_;
+    slept_.reset();
+    list_.loop.after_ms(duration, [self = shared_from_this(), number] {
+        if (self->sleeping_ && self->sleeps_ == number) self->slept_.fire();
+    });
+    sleeping_ = true;
+    co_await slept_;
+    sleeping_ = false;
+    co_return !gone() && !draining();
+}
+
+std::stop_token Session::stop_token() const {
+    const std::scoped_lock lock(stop_mutex_);
+    if (!stop_source_) stop_source_.emplace();
+    if (stop_wanted_) stop_source_->request_stop();  // New or stopped already: no callback runs.
+    return stop_source_->get_token();
+}
+
+bool Session::draining() const {
+    return list_.draining();
+}
+
+void Session::offload(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then) {
+    Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
+    workers.add([this, work, state, then] {
+        work(state);
+        list_.loop.post([then] { then.resume(); });
+    });
+}
+
+}  // namespace palimpsest
