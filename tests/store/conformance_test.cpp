@@ -18,9 +18,8 @@ struct Case {
 
 std::vector<Case> cases() {
     std::vector<Case> all;
-    for (const StoreKind& kind : store_kinds())
-        for (const ConformanceCheck& check : conformance_checks())
-            all.push_back({kind.scheme, &check});
+    for (const std::string_view scheme : stores_under_test())
+        for (const ConformanceCheck& check : conformance_checks()) all.push_back({scheme, &check});
     return all;
 }
 

@@ -397,15 +397,10 @@ TEST_P(Differential, gives_the_answers_of_the_model) {
     }
 }
 
-std::vector<std::string_view> schemes() {
-    std::vector<std::string_view> all;
-    for (const StoreKind& kind : store_kinds()) all.push_back(kind.scheme);
-    return all;
-}
 std::string scheme_name(const testing::TestParamInfo<std::string_view>& of) {
     return std::string(of.param);
 }
-INSTANTIATE_TEST_SUITE_P(stores, Differential, testing::ValuesIn(schemes()), scheme_name);
+INSTANTIATE_TEST_SUITE_P(stores, Differential, testing::ValuesIn(stores_under_test()), scheme_name);
 
 }  // namespace
 }  // namespace palimpsest

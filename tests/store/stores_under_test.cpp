@@ -1,5 +1,7 @@
 #include "store/stores_under_test.h"
 
+#include "store/wire_store.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +21,7 @@ struct Row {
 };
 constexpr Row rows[] = {
     {"memory", "memory:", false},
+    {"wire", "memory:", false},
     {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
 };
 
@@ -50,6 +53,12 @@ Result<std::string> url_of(std::string_view scheme, const std::filesystem::path&
 
 }  // namespace
 
+std::vector<std::string_view> stores_under_test() {
+    std::vector<std::string_view> all{"wire"};
+    for (const StoreKind& kind : store_kinds()) all.push_back(kind.scheme);
+    return all;
+}
+
 TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
     const auto clock = std::make_shared<MovableClock>();
     clock_ = [clock] {
@@ -62,10 +71,12 @@ TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
         const std::lock_guard hold(clock->mutex);
         clock->now += time;
     };
-    under_test_.open = [read = clock_,
+    under_test_.open = [read = clock_, wire = scheme == "wire",
                         url = url_of(scheme, folder_)]() -> Result<std::unique_ptr<Store>> {
         if (!url) return std::unexpected(url.error());
-        return open_store(*url, {.clock = read});
+        auto store = open_store(*url, {.clock = read});
+        if (store && wire) return through_the_wire(std::move(*store));
+        return store;
     };
 }
 

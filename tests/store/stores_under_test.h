@@ -3,12 +3,16 @@
 #pragma once
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "palimpsest/conformance.h"
 
 namespace palimpsest {
+
+// Every row of store_kinds(), and "wire": a store behind the bytes of the port.
+std::vector<std::string_view> stores_under_test();
 
 class TestStore {
 public:
