@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/json_write.h"
+#include "base/utf8.h"
 
 namespace palimpsest {
 namespace {
@@ -84,10 +85,10 @@ Result<Query> read_query(const Route& route, const SchemaSet& schemas, std::stri
         const auto same = [&](const auto& other) { return other.first == name; };
         if (std::ranges::count_if(parameters, same) > 1)
             return bad("'" + name + "' is given twice", name);
+        if (!is_utf8(value)) return bad("'" + name + "' is not valid UTF-8", name);
         const std::string json = as_json(value, schemas.type_of(row->schema));
-        Result<JsonDocument> document = parse_json(json);
-        if (!document) return bad("'" + name + "' is not valid UTF-8", name);
-        PAL_CHECK(schemas.check_text(row->schema, document->root(), name));
+        PAL_TRY(document, parse_json(json));
+        PAL_CHECK(schemas.check_text(row->schema, document.root(), name));
     }
     return Query(std::move(parameters));
 }

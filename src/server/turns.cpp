@@ -3,7 +3,7 @@
 // A turn's id holds all that finish needs (log, first seq, seq of the view, idempotency key), so
 // any server can end a turn that another one began. Streamed answers are stored when the model is
 // done or the client has gone, whichever is first; what was told until then is kept.
-#include <charconv>
+#include <algorithm>
 #include <memory>
 
 #include "base/ids.h"
@@ -16,38 +16,62 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view turn_prefix = "turn_";
+constexpr std::size_t notes_max = 8;  // A call's own note has at most preamble and tools before it.
 
 // ---- ids ----------------------------------------------------------------------------------------
 
-// turn_LOG+SEQ.VIEW, and .KEY where there is one.
+// turn_LOG+SEQ, and .KEY where there is one.
 std::string turn_id(const Begun& begun) {
-    std::string id = position_id(turn_prefix, begun.log, begun.turn) + "." +
-                     std::to_string(begun.view.seq.value);
+    std::string id = position_id(turn_prefix, begun.log, begun.turn);
     if (!begun.key.empty()) id += "." + percent_encode(begun.key);
     return id;
 }
 
-std::string_view take_word(std::string_view& text) {
-    const std::string_view word = text.substr(0, text.find('.'));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    return word;
+Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
+    const std::size_t dot = std::min(id.find('.'), id.size());
+    const std::optional<Position> position = parse_position_id(turn_prefix, id.substr(0, dot));
+    if (!position)
+        return fail(ErrorCode::invalid_request, "this is not the id of a turn", "turn_id");
+    PAL_TRY(key, percent_decode(id.substr(std::min(dot + 1, id.size()))));
+    // Without a key the turn's id makes a repeat of finish harmless.
+    return Begun{.name = name,
+                 .key = key.empty() ? std::string(id) : key,
+                 .log = position->log,
+                 .turn = position->seq};
 }
 
-Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
-    std::string_view rest = id;
-    const std::optional<Position> position = parse_position_id(turn_prefix, take_word(rest));
-    const std::string_view view = take_word(rest);
-    Begun begun{.name = name};
-    const auto [end, fault] =
-        std::from_chars(view.data(), view.data() + view.size(), begun.view.seq.value);
-    if (!position || fault != std::errc{} || end != view.data() + view.size())
-        return fail(ErrorCode::invalid_request, "this is not the id of a turn", "turn_id");
-    begun.log = position->log;
-    begun.turn = position->seq;
-    PAL_TRY(key, percent_decode(rest));
-    // Without a key the turn's id makes a repeat of finish harmless.
-    begun.key = key.empty() ? std::string(id) : key;
-    return begun;
+// ---- notes --------------------------------------------------------------------------------------
+
+const NoteEntry* note_of(const Entry& entry, std::string_view kind) {
+    const auto* note = std::get_if<NoteEntry>(&entry.body);
+    return note && note->kind == kind ? note : nullptr;
+}
+
+// The note of the call that begin made, where calls are noted: the first one after the turn began.
+Result<Seq> call_of(Memory& memory, const ConversationId& name, Seq turn) {
+    PAL_TRY(entries, memory.log(name, {.range = {turn, seq_max},
+                                       .kinds = only(EntryKind::note),
+                                       .limit = notes_max}));
+    for (const Entry& entry : entries)
+        if (note_of(entry, "call")) return entry.seq;
+    return Seq{};
+}
+
+// What the answer at `seq` cost, from the note that was written with it.
+Result<Usage> usage_at(Memory& memory, const ConversationId& name, Seq seq) {
+    PAL_TRY(entries, memory.log(name, {.range = {seq + 1, seq + 1}}));
+    const NoteEntry* note = entries.empty() ? nullptr : note_of(entries.front(), "usage");
+    if (!note) return Usage{};
+    PAL_TRY(document, parse_json(view_of(note->body)));
+    const auto number = [&](std::string_view field) -> std::uint64_t {
+        const auto value = document.root().find(field);
+        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
+    };
+    return Usage{.input = number("input"),
+                 .cached = number("cached"),
+                 .cache_writes = number("cache_writes"),
+                 .output = number("output"),
+                 .reasoning = number("reasoning")};
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -166,17 +190,18 @@ struct Told {
 };
 
 // A repeat of a finished turn is answered from the log, in one piece, without the model.
-Result<Told> tell_again(const Begun& begun, const OnDelta& on_delta) {
+Result<Told> tell_again(Memory& memory, const Begun& begun, const OnDelta& on_delta) {
+    PAL_TRY(usage, usage_at(memory, begun.name, begun.already_at));
     PAL_TRY(parts, read_parts(*begun.already));
     for (const Part& part : parts.parts)
         if (const Text* text = std::get_if<Text>(&part); text && on_delta) on_delta(text->text);
-    return Told{.answer = {.message = *begun.already},
+    return Told{.answer = {.message = *begun.already, .usage = usage},
                 .seq = begun.already_at,
                 .end = begun.view.header.end};
 }
 
 Result<Told> tell(OpenTurn& turn, const OnDelta& on_delta) {
-    if (turn.begun.already) return tell_again(turn.begun, on_delta);
+    if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_delta);
     const std::vector<Message> messages = turn.begun.request();
     PAL_TRY(answer, turn.model.call({.messages = messages, .tools = turn.tools}, on_delta));
     PAL_TRY(finished, turn.memory.finish(turn.begun, answer));
@@ -238,6 +263,8 @@ Result<Reply> finish_turn(Call& call) {
     const Answer answer{.message = std::move(message),
                         .usage = usage_of(call),
                         .interrupted = interrupted && interrupted->boolean() == true};
+    PAL_TRY(call_seq, call_of(call.site.memory, begun.name, begun.turn));
+    begun.view.seq = call_seq;
     PAL_TRY(finished, call.site.memory.finish(begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
     return Reply{.body = write_turn(begun, answer, finished.seq), .etag = finished.header.end};

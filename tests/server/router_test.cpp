@@ -58,6 +58,21 @@ TEST(guard, knows_the_names_of_loopback) {
         EXPECT_FALSE(is_local_authority(bad)) << bad;
 }
 
+TEST(guard, refuses_a_request_for_another_host_or_for_two) {
+    HttpRequest request;
+    request.method = "GET";
+    EXPECT_FALSE(check_origin(request));
+    request.headers.add("Host", "localhost:7420");
+    EXPECT_TRUE(check_origin(request));
+    request.headers.add("Host", "localhost:7420");
+    EXPECT_FALSE(check_origin(request));
+    request.headers.set("Host", "evil.example");
+    const Result<void> refused = check_origin(request);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::forbidden);
+    EXPECT_EQ(refused.error().param, "Host");
+}
+
 TEST(guard, listens_on_loopback_only) {
     for (const std::string_view good : {"127.0.0.1", "127.8.8.8", "::1", "localhost"})
         EXPECT_TRUE(is_loopback(good)) << good;
