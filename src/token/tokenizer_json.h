@@ -1,0 +1,58 @@
+// A tokenizer from a Hugging Face tokenizer.json: byte-level BPE (Llama 3, Qwen, GPT-2 and GPT-4o
+// form). Everything is checked when it is loaded; a pipeline that we cannot follow to the letter is
+// refused with what is missing.
+//
+// Added (special) tokens are text here, as for the built-in encodings. A normaliser of the form NFC
+// is accepted and not run: text is taken to be in that form already, as almost all text is.
+#pragma once
+#include "palimpsest/error.h"
+#include "palimpsest/tokenizer.h"
+#include "token/split.h"
+#include "token/table_layout.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace palimpsest {
+
+class JsonTokenizer final : public Tokenizer {
+public:
+    struct Merge {
+        std::uint32_t rank = 0;
+        Token token = 0;
+    };
+    struct Parts {
+        std::string name;
+        std::uint16_t scheme = scheme_own_first;
+        Family family = Family::cl100k;
+        bool whole_words = false;  // A piece that is a token is not merged ("ignore_merges").
+        std::vector<Token> bytes;  // The token of each byte.
+        std::unordered_map<std::string, Token> words;
+        std::unordered_map<std::uint64_t, Merge> merges;  // by pair_key
+    };
+    explicit JsonTokenizer(Parts parts) : parts_(std::move(parts)) {}
+
+    std::string_view name() const override { return parts_.name; }
+    std::uint16_t scheme() const override { return parts_.scheme; }
+    std::uint64_t count(std::string_view text) const override { return encode(text).size(); }
+    std::vector<Token> encode(std::string_view text) const;
+
+private:
+    void merge(std::string_view piece, std::vector<Token>& out) const;
+
+    Parts parts_;
+};
+
+struct TokenizerFile {
+    std::string_view json;
+    std::string name;  // What the tokenizer calls itself.
+    std::uint16_t scheme = scheme_own_first;
+};
+// invalid_request if it is not such a file, unprocessable if a part of it is not supported.
+Result<std::shared_ptr<const JsonTokenizer>> load_tokenizer_json(const TokenizerFile& file);
+
+}  // namespace palimpsest
