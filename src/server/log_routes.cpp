@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/ids.h"
+#include "engine/explain.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
 #include "server/rest.h"
@@ -137,7 +138,12 @@ Result<Reply> get_view(Call& call) {
     if (const auto format = call.query.text("format")) return sendable(view, *format);
     Reply reply{.etag = view.header.end};
     JsonWriter out(reply.body);
-    write_view(out, view);
+    if (!call.query.flag("explain")) {
+        write_view(out, view);
+        return reply;
+    }
+    PAL_TRY(left_out, explain_left_out(call.site.memory, view));
+    write_explained_view(out, view, left_out);
     return reply;
 }
 

@@ -1,6 +1,7 @@
 // routes: THE table. A new route is one row here, one function, and the schemas that it names.
 // Rows route requests, check their queries and bodies, and make /openapi.json.
 #include "server/rest.h"
+#include "server/store_route.h"
 
 namespace palimpsest {
 namespace {
@@ -130,6 +131,10 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
      .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
      .if_match = true, .lane = Lane::slow, .streams = true},
+
+    {.method = "POST", .pattern = "/internal/store/{operation}", .function = call_store,
+     .summary = "For commands on the store that this process holds; needs the lock file's token",
+     .body = BodyKind::bytes, .type = "application/octet-stream"},
 };
 // clang-format on
 

@@ -128,7 +128,10 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, Serv
     HttpServerOptions http{
         .host = state->options.host == "localhost" ? "127.0.0.1" : state->options.host,
         .port = state->options.port,
-        .max_body_bytes = state->options.body_bytes_max};
+        .network_threads = state->options.network_threads,
+        .quick_threads = state->options.store_threads,
+        .max_body_bytes = state->options.body_bytes_max,
+        .max_connections = state->options.connections_max};
     http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
         const Result<void> allowed = check_origin(request);
         if (allowed) return {};

@@ -22,6 +22,9 @@ struct ServerOptions {
     std::string tenant = "default";
     std::string store_token = {};  // for the internal store route; empty: it is closed
     std::size_t body_bytes_max = std::size_t{64} << 20;
+    std::size_t connections_max = 10'000;
+    int network_threads = 1;
+    int store_threads = 4;
     // Gets one line of JSON for each request, without its line break, from any thread; nothing of
     // what was said is in it. Empty: no log.
     std::function<void(std::string_view line)> log = {};

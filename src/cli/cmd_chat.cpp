@@ -1,0 +1,173 @@
+// chat: a conversation at the terminal, or line by line through a pipe.
+//
+// Every line of input is one message. The answer is printed as it comes; below it, on standard
+// error, what was sent and what was left out. Ctrl-C stops the answer and keeps what there is of
+// it; at the prompt it ends the program.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/utf8.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/open.h"
+#include "palimpsest/format.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Flag flags[] = {
+    {"system", "TEXT", "A system prompt: sent before everything else, not part of the log."},
+};
+
+// Lines of the standard input. A line of a terminal ends early (as none) on Ctrl-C.
+class LineReader {
+public:
+    std::optional<std::string> next() {
+        for (;;) {
+            const std::size_t end = buffer_.find('\n');
+            if (end != buffer_.npos || (ended_ && !buffer_.empty())) {
+                std::string line = buffer_.substr(0, end);
+                buffer_.erase(0, end == buffer_.npos ? end : end + 1);
+                return line;
+            }
+            if (ended_ || interrupted()) return std::nullopt;
+            char bytes[4096];
+            const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+            if (count > 0) buffer_.append(bytes, static_cast<std::size_t>(count));
+            ended_ = count == 0 || (count < 0 && errno != EINTR);
+        }
+    }
+
+private:
+    std::string buffer_;
+    bool ended_ = false;
+};
+
+// Pieces of text may end inside a code point: that part waits for the next piece.
+class SafeStream {
+public:
+    explicit SafeStream(Output& out) : out_(out) {}
+    void write(std::string_view piece) {
+        pending_ += piece;
+        std::size_t whole = pending_.size();
+        for (std::size_t back = 1; back <= 3 && back <= pending_.size(); ++back) {
+            const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
+            if (byte < 0x80) break;
+            if (byte < 0xc0) continue;
+            const std::size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+            if (back < length) whole = pending_.size() - back;
+            break;
+        }
+        out_.write(printable_lines(std::string_view(pending_).substr(0, whole)));
+        pending_.erase(0, whole);
+    }
+    void end() {
+        out_.write(printable_lines(pending_));
+        pending_.clear();
+    }
+
+private:
+    Output& out_;
+    std::string pending_;
+};
+
+std::string status_line(const ChatTurn& turn) {
+    const View& view = turn.begun.view;
+    std::uint64_t verbatim = 0, summaries = 0;
+    for (const Item& item : view.items) ++(item.kind == ItemKind::summary ? summaries : verbatim);
+    const std::uint64_t all = view.header.messages;
+    std::string text = "[sent " + std::to_string(verbatim) + " of " + std::to_string(all) +
+                       " messages, " + std::to_string(view.tokens) + " tokens";
+    if (summaries > 0) text += ", " + std::to_string(summaries) + " summaries";
+    text += "; left out " + std::to_string(all > verbatim ? all - verbatim : 0);
+    if (turn.answer.interrupted) text += "; stopped, kept as it is";
+    return text + "; entry " + std::to_string(turn.finished.seq.value) + "]";
+}
+
+void print_turn_json(Output& out, const ConversationId& name, const ChatTurn& turn) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object().field("conversation_id", name.id);
+    json.key("seq").number(turn.finished.seq.value).key("message");
+    json.raw(turn.answer.message.raw ? *turn.answer.message.raw : "null");
+    json.key("interrupted").boolean(turn.answer.interrupted);
+    json.key("usage").begin_object().key("input").number(turn.answer.usage.input);
+    json.key("output").number(turn.answer.usage.output).end_object();
+    json.key("sent").begin_object().key("items").number(
+        std::uint64_t{turn.begun.view.items.size()});
+    json.key("tokens").number(turn.begun.view.tokens).end_object().end_object();
+    out.json_line(std::move(text));
+}
+
+// What is said, as JSON: the system prompt, if there is one, and the line.
+Result<std::string> messages_of(FormatId format, const std::string& system, std::string_view line) {
+    PAL_TRY(said, make_message(format, Role::user, to_utf8(line)));
+    if (system.empty()) return "[" + *said.raw + "]";
+    PAL_TRY(preamble, make_message(format, Role::system, to_utf8(system)));
+    return "[" + *preamble.raw + "," + *said.raw + "]";
+}
+
+Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model,
+                      std::string_view line) {
+    PAL_TRY(messages, messages_of(model.format(), call.arguments.get("system").value_or(""), line));
+    SafeStream stream(call.out);
+    const auto on_delta = [&](std::string_view piece) {
+        if (!call.json()) {
+            stream.write(piece);
+            if (!call.out.flush()) return false;
+        }
+        return !interrupted() && !call.out.closed();
+    };
+    PAL_TRY(turn, call.memory->chat(name,
+                                    {.messages = messages,
+                                     .format = model.format(),
+                                     .model = std::string(model.name())},
+                                    model, on_delta));
+    if (call.json()) {
+        print_turn_json(call.out, name, turn);
+    } else {
+        stream.end();
+        call.out.line("");
+    }
+    PAL_CHECK(call.out.flush());
+    if (!call.json()) std::fprintf(stderr, "%s\n", status_line(turn).c_str());
+    return {};
+}
+
+}  // namespace
+
+extern const Flags chat_flags;
+const Flags chat_flags = flags;
+
+Result<int> run_chat(Invocation& call) {
+    const bool dialogue = isatty(STDIN_FILENO) == 1 && call.out.is_terminal();
+    ConversationId name{call.settings.tenant, ""};
+    name.id =
+        call.arguments.size() ? call.arguments[0] : "chat_" + hex(random_log_id()).substr(0, 12);
+    if (call.arguments.size() == 0) std::fprintf(stderr, "conversation %s\n", name.id.c_str());
+    PAL_TRY(model, open_model(call.settings));
+    catch_interrupts();
+    LineReader lines;
+    for (;;) {
+        if (dialogue) call.out.write(call.out.styled(Style::bold, "> "));
+        PAL_CHECK(call.out.flush());
+        const std::optional<std::string> line = lines.next();
+        if (!line) break;
+        if (line->find_first_not_of(" \t\r") == line->npos) continue;
+        PAL_CHECK(one_turn(call, name, *model, *line));
+        // In a dialogue Ctrl-C stopped the answer, not the program.
+        if (interrupted() && !dialogue) break;
+        forget_interrupt();
+        if (call.out.closed()) return 0;
+    }
+    if (dialogue) call.out.line("");
+    return interrupted() ? 130 : 0;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,104 @@
+// serve: the server in the foreground, until SIGINT or SIGTERM.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "cli/command.h"
+#include "cli/open.h"
+#include "net/listen.h"
+#include "palimpsest/model.h"
+#include "server/server.h"
+
+namespace palimpsest {
+namespace {
+
+std::string authority(const Listen& listen) {
+    const bool six = listen.host.find(':') != std::string::npos;
+    return (six ? "[" + listen.host + "]" : listen.host) + ":" + std::to_string(listen.port);
+}
+
+// The lock file names the address before the server listens, so "any free port" is chosen here.
+// Between this and listening another process could take it; serve then fails and says so.
+Result<std::uint16_t> free_port(const std::string& host) {
+    PAL_TRY(listener, listen_on(host, 0));
+    close(listener.descriptor);
+    return listener.port;
+}
+
+// Blocked in every thread that starts after this, so that only wait_for_stop sees them.
+sigset_t block_stop_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    return signals;
+}
+
+// Until a signal comes; expired conversations are removed meanwhile. They are invisible anyway, so
+// a sweep that fails is simply tried again a minute later.
+void wait_for_stop(const sigset_t& signals, Store& store) {
+    constexpr timespec between_sweeps{.tv_sec = 60, .tv_nsec = 0};
+    constexpr std::size_t swept_at_once = 1000;
+    while (sigtimedwait(&signals, nullptr, &between_sweeps) < 0)
+        if (errno == EAGAIN) (void)store.sweep(swept_at_once);
+}
+
+void write_log_line(std::string_view line) {
+    std::string text(line);
+    text += '\n';
+    // One write a line: lines of several threads do not mix. A log that cannot be written is lost.
+    [[maybe_unused]] const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void announce(Invocation& call, const std::string& address) {
+    if (call.json()) {
+        call.out.json_line("{\"listen\":" + json_string(address) +
+                           ",\"store\":" + json_string(call.settings.store) + "}");
+        return;
+    }
+    call.out.line("palimpsest listens on http://" + address + " (store " +
+                  printable(call.settings.store) + ", model " + printable(call.settings.model) +
+                  ")");
+    call.out.line("try: curl http://" + address +
+                  "/api/v1/chat -H 'Content-Type: application/json' -d '{\"message\":\"Hello\"}'");
+    call.out.line("Ctrl-C stops it");
+}
+
+}  // namespace
+
+Result<int> run_serve(Invocation& call) {
+    const sigset_t signals = block_stop_signals();
+    const Settings& settings = call.settings;
+    PAL_TRY(listen, parse_listen(settings.listen));
+    if (listen.port == 0) {
+        PAL_TRY(port, free_port(listen.host));
+        listen.port = port;
+    }
+    const std::string token = hex(random_log_id());
+    PAL_TRY(memory,
+            open_memory(settings, {.holder_address = authority(listen), .holder_token = token}));
+    PAL_TRY(model, open_model(settings));
+    ServerOptions options{.host = listen.host,
+                          .port = listen.port,
+                          .tenant = settings.tenant,
+                          .store_token = token,
+                          .body_bytes_max = settings.body_bytes_max,
+                          .connections_max = settings.connections_max,
+                          .network_threads = static_cast<int>(settings.network_threads),
+                          .store_threads = static_cast<int>(settings.store_threads)};
+    if (settings.log_level == "info") options.log = write_log_line;
+    PAL_TRY(server, Server::start(memory, *model, std::move(options)));
+    announce(call, authority(listen));
+    PAL_CHECK(call.out.flush());
+    wait_for_stop(signals, memory.store());
+    server->stop(std::chrono::milliseconds(settings.grace_ms));
+    return 0;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,106 @@
+// view: what the model is sent, now or after any past entry, and why.
+#include "cli/command.h"
+#include "engine/explain.h"
+#include "engine/present.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Flag flags[] = {
+    {"at", "SEQ", "The view as it was after that entry."},
+    {"explain", "", "Say why items are not verbatim, and what was left out."},
+    {"format", "F", "Print the list of messages to send instead; F is the conversation's format."},
+};
+
+std::string positions(Range range) {
+    if (range.from == range.to) return std::to_string(range.from.value);
+    return std::to_string(range.from.value) + ".." + std::to_string(range.to.value);
+}
+
+std::string plural(std::uint64_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+void print_view(Output& out, const View& view, bool explain) {
+    std::vector<std::string> titles{"KIND", "SEQ", "TOKENS", "ROLE"};
+    if (explain) titles.push_back("WHY");
+    titles.push_back("MESSAGE");
+    Table table(std::move(titles));
+    for (const Item& item : view.items) {
+        std::vector<std::string> row{std::string(item_kind_name(item.kind)), positions(item.range),
+                                     std::to_string(item.tokens),
+                                     std::string(role_name(item.message.shape.role))};
+        if (explain) row.push_back(item.reason.empty() ? "-" : item.reason);
+        row.push_back(describe(item.message));
+        table.add(std::move(row));
+    }
+    table.print(out);
+    out.line(out.styled(Style::dim, plural(view.items.size(), "item") + ", " +
+                                        plural(view.tokens, "token") + ", after entry " +
+                                        std::to_string(view.seq.value)));
+}
+
+void print_left_out(Output& out, const std::vector<LeftOut>& left_out) {
+    if (left_out.empty()) {
+        out.line("nothing was left out");
+        return;
+    }
+    out.line("left out:");
+    for (const LeftOut& part : left_out)
+        out.line("  " + positions(part.range) + "  " + plural(part.messages, "message") +
+                 ", by entry " + std::to_string(part.by.value) + ": " + printable(part.reason));
+}
+
+Result<void> print_sendable(Output& out, const View& view, FormatId format) {
+    for (const Item& item : view.items)
+        if (item.message.format != format)
+            return fail(ErrorCode::unprocessable,
+                        "message " + positions(item.range) + " is in format " +
+                            std::string(format_name(item.message.format)) +
+                            "; ask for the view in that format",
+                        "--format");
+    print_json(out, write_messages, view);
+    return {};
+}
+
+}  // namespace
+
+extern const Flags view_flags;
+const Flags view_flags = flags;
+
+Result<int> run_view(Invocation& call) {
+    ViewOptions options;
+    PAL_TRY(at, call.arguments.number("at"));
+    if (at) options.at = Seq{*at};
+    std::optional<FormatId> format;
+    if (const auto name = call.arguments.get("format")) {
+        PAL_TRY(id, parse_format_name(*name));
+        format = id;
+    }
+    const bool explain = call.arguments.has("explain");
+    PAL_TRY(view, call.memory->view(call.name(), options));
+    if (format) {
+        PAL_CHECK(print_sendable(call.out, view, *format));
+        return 0;
+    }
+    std::vector<LeftOut> left_out;
+    if (explain) {
+        PAL_TRY(parts, explain_left_out(*call.memory, view));
+        left_out = std::move(parts);
+    }
+    if (call.json() && explain) {
+        std::string text;
+        JsonWriter json(text);
+        write_explained_view(json, view, left_out);
+        call.out.json_line(std::move(text));
+    } else if (call.json()) {
+        print_json(call.out, write_view, view);
+    } else {
+        print_view(call.out, view, explain);
+        if (explain) print_left_out(call.out, left_out);
+    }
+    return 0;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,245 @@
+// pal: the command table, and what all commands share: settings, the store, errors, exit status.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/open.h"
+#include "net/message.h"
+
+namespace palimpsest {
+
+extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
+    edit_flags, fork_flags, list_flags, log_flags, retract_flags, view_flags;
+Result<void> prepare_append(Invocation& call);
+Result<int> run_append(Invocation& call);
+Result<int> run_chat(Invocation& call);
+Result<int> run_checkpoint(Invocation& call);
+Result<int> run_checkpoints(Invocation& call);
+Result<int> run_compact(Invocation& call);
+Result<int> run_completion(Invocation& call);
+Result<int> run_doctor(Invocation& call);
+Result<int> run_erase(Invocation& call);
+Result<int> run_fork(Invocation& call);
+Result<int> run_help(Invocation& call);
+Result<int> run_list(Invocation& call);
+Result<int> run_log(Invocation& call);
+Result<int> run_pin(Invocation& call);
+Result<int> run_retract(Invocation& call);
+Result<int> run_scrub(Invocation& call);
+Result<int> run_serve(Invocation& call);
+Result<int> run_show(Invocation& call);
+Result<int> run_undo(Invocation& call);
+Result<int> run_unpin(Invocation& call);
+Result<int> run_version(Invocation& call);
+Result<int> run_view(Invocation& call);
+
+namespace {
+
+constexpr auto serve_scopes = static_cast<std::uint8_t>(SettingScope::store) |
+                              static_cast<std::uint8_t>(SettingScope::model) |
+                              static_cast<std::uint8_t>(SettingScope::server);
+constexpr auto chat_scopes = static_cast<std::uint8_t>(SettingScope::model);
+constexpr StoreUse none = StoreUse::none, read = StoreUse::read, write = StoreUse::write;
+
+// clang-format off
+constexpr Command table[] = {
+    // name, arguments, what it does, store, settings, flags, function
+    {"serve", "", "Serve the store over HTTP, until Ctrl-C.",
+     none, serve_scopes, nullptr, run_serve},
+    {"chat", "[ID]", "Talk with the model; one line is one message.",
+     write, chat_scopes, &chat_flags, run_chat},
+    {"append", "ID [FILE]", "Append messages (JSON, a list, JSON Lines); print the new end.",
+     write, 0, &append_flags, run_append, prepare_append},
+    {"view", "ID", "Show what the model is sent.",
+     read, 0, &view_flags, run_view},
+    {"log", "ID", "Show the log: everything that was said and done.",
+     read, 0, &log_flags, run_log},
+    {"list", "", "List conversations.",
+     read, 0, &list_flags, run_list},
+    {"show", "ID", "Show a conversation's header.",
+     read, 0, nullptr, run_show},
+    {"fork", "ID NEW", "Make a new conversation that shares the log; print its end.",
+     write, 0, &fork_flags, run_fork},
+    {"checkpoint", "ID NAME", "Name the present position; print the checkpoint's id.",
+     write, 0, &checkpoint_flags, run_checkpoint},
+    {"checkpoints", "ID", "List the checkpoints of a conversation.",
+     read, 0, &checkpoints_flags, run_checkpoints},
+    {"pin", "ID SEQ|last", "Keep a message (and its group) verbatim; print the entry.",
+     write, 0, &edit_flags, run_pin},
+    {"unpin", "ID SEQ|last", "Give a pinned message back to the edits; print the entry.",
+     write, 0, &edit_flags, run_unpin},
+    {"retract", "ID SEQ[..SEQ]", "Hide messages, undoably; print the entry.",
+     write, 0, &retract_flags, run_retract},
+    {"undo", "ID [SEQ]", "Undo an edit, or an undo; print the entry.",
+     write, 0, &edit_flags, run_undo},
+    {"compact", "ID", "Compact the view by a policy.",
+     write, 0, &compact_flags, run_compact},
+    {"scrub", "ID SEQ...", "Remove the content of messages for good, in every fork.",
+     write, 0, nullptr, run_scrub},
+    {"erase", "ID", "Remove a conversation for good; forks keep what they share.",
+     write, 0, nullptr, run_erase},
+    {"doctor", "", "Check a store; exit status 1 when something is wrong.",
+     read, 0, nullptr, run_doctor},
+    {"help", "[COMMAND]", "Explain a command, or: settings, errors, stores.",
+     none, 0, nullptr, run_help},
+    {"version", "", "Print the version.",
+     none, 0, nullptr, run_version},
+    {"completion", "bash", "Print a completion script: source <(pal completion bash).",
+     none, 0, nullptr, run_completion},
+};
+// clang-format on
+
+constexpr int usage_status = 2;
+
+// `pal --store X list` is `pal list --store X`: the first word that is no flag's value names the
+// command. SIZE_MAX when there is none.
+std::size_t command_index(const std::vector<std::string>& words) {
+    const auto takes_next_word = [](const std::string& word) {
+        return std::ranges::any_of(setting_table(), [&](const Setting& setting) {
+            return word == "--" + setting_flag(setting) && setting.kind != SettingKind::toggle;
+        });
+    };
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (!words[i].starts_with('-')) return i;
+        if (takes_next_word(words[i])) ++i;
+    }
+    return SIZE_MAX;
+}
+
+Result<const Command*> command_named(const std::string& name) {
+    if (const Command* command = find_command(name)) return command;
+    std::vector<std::string_view> names;
+    for (const Command& command : table) names.push_back(command.name);
+    const std::string_view nearest = nearest_name(name, names);
+    return fail(ErrorCode::invalid_request,
+                "there is no command \"" + clipped(name, 40) + "\"; " +
+                    (nearest.empty() ? "`pal help` lists them"
+                                     : "did you mean " + std::string(nearest) + "?"));
+}
+
+Result<void> check_count(const Command& command, const Arguments& arguments) {
+    const ArgumentCount count = argument_count(command.synopsis);
+    if (arguments.size() >= count.least && arguments.size() <= count.most) return {};
+    return fail(ErrorCode::invalid_request,
+                "pal " + std::string(command.name) + " takes " +
+                    (command.synopsis.empty() ? "no arguments" : std::string(command.synopsis)) +
+                    "; `pal help " + std::string(command.name) + "` explains it");
+}
+
+Result<Settings> settings_from(const Command& command, const Arguments& arguments) {
+    SettingSources sources;
+    for (const Setting* setting : settings_of(command)) {
+        const std::string flag = setting_flag(*setting);
+        if (const auto text = arguments.get(flag))
+            sources.flags.push_back({std::string(setting->name), *text, "--" + flag});
+    }
+    sources.environment = [](const std::string& name) -> std::optional<std::string> {
+        const char* text = std::getenv(name.c_str());
+        return text ? std::optional<std::string>(text) : std::nullopt;
+    };
+    return load_settings(sources);
+}
+
+Result<int> run_command(const Command& command, const std::vector<std::string>& words,
+                        Output& out) {
+    const std::vector<KnownFlag> known = known_flags(command);
+    PAL_TRY(arguments, parse_arguments(words, known));
+    if (arguments.has("help")) {
+        out.write(command_help(command));
+        return 0;
+    }
+    PAL_CHECK(check_count(command, arguments));
+    PAL_TRY(settings, settings_from(command, arguments));
+    Invocation call{.command = command, .settings = settings, .arguments = arguments, .out = out};
+    if (command.prepare) PAL_CHECK(command.prepare(call));
+    if (command.store != StoreUse::none) {
+        PAL_TRY(memory, open_memory(settings, {.create = command.store == StoreUse::write}));
+        call.memory.emplace(std::move(memory));
+    }
+    return command.run(call);
+}
+
+Result<int> run(std::vector<std::string> words, Output& out) {
+    if (words.empty()) {
+        std::fputs(general_help().c_str(), stderr);
+        return usage_status;
+    }
+    const std::size_t index = command_index(words);
+    std::string name = "help";
+    if (index != SIZE_MAX) {
+        name = words[index];
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(index));
+    } else if (std::ranges::find(words, "--version") != words.end()) {
+        name = "version";
+        std::erase(words, "--version");
+    } else {
+        std::erase_if(words, [](const std::string& w) { return w == "--help" || w == "-h"; });
+    }
+    PAL_TRY(command, command_named(name));
+    PAL_TRY(status, run_command(*command, words, out));
+    PAL_CHECK(out.flush());
+    return status;
+}
+
+bool wants_json(const std::vector<std::string>& words) {
+    const char* variable = std::getenv("PAL_JSON");
+    const auto flags_end = std::ranges::find(words, "--");
+    return std::find(words.begin(), flags_end, "--json") != flags_end ||
+           (variable &&
+            (std::string_view(variable) == "1" || std::string_view(variable) == "true"));
+}
+
+int report(const Error& error, bool json) {
+    const ErrorInfo& info = error_info(error.code);
+    if (json) {
+        std::fprintf(stderr, "%s\n", error_response(error).body.c_str());
+    } else {
+        std::fprintf(stderr, "pal: %.*s: %s\n", static_cast<int>(info.name.size()),
+                     info.name.data(), printable(error.message).c_str());
+    }
+    return info.exit_status;
+}
+
+int guarded_main(int count, char** values) {
+    signal(SIGPIPE, SIG_IGN);
+    exit_on_interrupt();
+    const std::vector<std::string> words(values + 1, values + count);
+    Output out(STDOUT_FILENO);
+    const Result<int> status = run(words, out);
+    if (status) return *status;
+    // What was printed before the error belongs before it.
+    (void)out.flush();
+    return report(status.error(), wants_json(words));
+}
+
+}  // namespace
+
+std::span<const Command> command_table() {
+    return table;
+}
+
+const Command* find_command(std::string_view name) {
+    const auto* row = std::ranges::find(table, name, &Command::name);
+    return row == std::end(table) ? nullptr : row;
+}
+
+}  // namespace palimpsest
+
+int main(int count, char** values) {
+    try {
+        return palimpsest::guarded_main(count, values);
+    } catch (const std::bad_alloc&) {
+        std::fputs("pal: unavailable: out of memory; free some and try again\n", stderr);
+        return palimpsest::error_info(palimpsest::ErrorCode::unavailable).exit_status;
+    } catch (const std::exception& fault) {
+        std::fprintf(stderr, "pal: internal: %s; please report it\n", fault.what());
+        return palimpsest::error_info(palimpsest::ErrorCode::internal).exit_status;
+    }
+}

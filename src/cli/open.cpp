@@ -1,0 +1,18 @@
+#include "cli/open.h"
+
+#include "store/remote_store.h"
+
+namespace palimpsest {
+
+Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
+    PAL_TRY(store, open_store_or_holder(settings.store, options));
+    return Memory(std::move(store),
+                  {.store = std::move(options), .message_bytes_max = settings.message_bytes_max});
+}
+
+Result<std::unique_ptr<Model>> open_model(const Settings& settings) {
+    if (settings.model == "echo") return make_echo_model();
+    return fail(ErrorCode::invalid_request, "there is no model " + settings.model, "model");
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,15 @@
+// Opening what the settings name.
+#pragma once
+#include <memory>
+
+#include "engine/settings.h"
+#include "palimpsest/memory.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+
+// Through the running server, when one holds the store and we are none ourselves.
+Result<Memory> open_memory(const Settings& settings, StoreOptions options);
+Result<std::unique_ptr<Model>> open_model(const Settings& settings);
+
+}  // namespace palimpsest
