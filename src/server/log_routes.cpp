@@ -83,19 +83,20 @@ std::optional<EntryKind> kind_named(std::string_view name) {
     return {};
 }
 
-// The list to send, if every message is in that format already.
+// The list to send. Anthropic's has no place for a system prompt: then it is a body with both.
 Result<Reply> sendable(const View& view, std::string_view format_text) {
     PAL_TRY(format, parse_format_name(format_text));
-    for (const Item& item : view.items)
-        if (item.message.format != format)
-            return fail(ErrorCode::unprocessable,
-                        "message " + std::to_string(item.range.from.value) + " is in " +
-                            std::string(format_name(item.message.format)) +
-                            ", and this version does not convert",
-                        "format");
-    Reply reply{.etag = view.header.end};
-    JsonWriter out(reply.body);
-    write_messages(out, view);
+    Reply reply{.body = "[]", .etag = view.header.end};
+    if (view.items.empty()) return reply;
+    std::vector<Message> messages;
+    for (const Item& item : view.items) messages.push_back(item.message);
+    PAL_TRY(rendered, render(format, messages));
+    reply.body = write_list(rendered.messages);
+    if (!rendered.system.empty())
+        reply.body =
+            "{\"system\":" + json_string(rendered.system) + ",\"messages\":" + reply.body + "}";
+    reply.warnings = std::move(rendered.lost);
+    for (const RepairNote& note : rendered.notes) reply.warnings.push_back(note.what);
     return reply;
 }
 

@@ -6,6 +6,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t logged_bytes_max = 256;
+constexpr std::size_t warnings_bytes_max = 2000;
 
 std::string printable(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
@@ -23,6 +24,17 @@ std::string printable(std::string_view text) {
     return out;
 }
 
+// Header values are short and ASCII.
+std::string joined(const std::vector<std::string>& warnings) {
+    std::string all;
+    for (const std::string& warning : warnings) {
+        if (!all.empty()) all += "; ";
+        for (const char c : warning) all += c >= ' ' && c < '\x7f' ? c : '?';
+        if (all.size() > warnings_bytes_max) return all.substr(0, warnings_bytes_max) + "...";
+    }
+    return all;
+}
+
 }  // namespace
 
 // An error that names a parameter is about the request itself. One without may be luck; but where
@@ -38,6 +50,7 @@ HttpResponse write_reply(const Route& route, Reply reply) {
     HttpResponse response(route.status, std::move(reply.body), reply.type);
     if (reply.etag) response.headers.set("ETag", "\"" + std::to_string(reply.etag->value) + "\"");
     if (reply.again) response.headers.set("Idempotent-Replayed", "true");
+    if (!reply.warnings.empty()) response.headers.set("x-warnings", joined(reply.warnings));
     return response;
 }
 

@@ -80,7 +80,10 @@ struct Reply {
     std::string body = {};
     std::string_view type = "application/json";
     std::optional<Seq> etag = {};  // the end of the conversation
-    bool again = false;            // a repeat of an earlier request with the same key
+    // What was lost or changed to make the answer; told in the header x-warnings where the body has
+    // no place for it.
+    std::vector<std::string> warnings = {};
+    bool again = false;  // a repeat of an earlier request with the same key
     // Set for a streamed answer: called on a worker after the head was sent. It owns what it uses.
     std::function<void(const SendEvent& send)> stream = {};
 };

@@ -151,7 +151,10 @@ constexpr Schema table[] = {
         "properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Item"}},
         "tokens":{"$ref":"#/components/schemas/Count"},
         "seq":{"$ref":"#/components/schemas/Seq"}}},{"type":"array","items":{"type":"object"},
-        "description":"with 'format': the messages alone, as they are sent"}]})",
+        "description":"with 'format': the messages alone, as they are sent"},
+        {"type":"object","required":["system","messages"],"properties":{
+        "system":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}}},
+        "description":"the same with a system prompt, in Anthropic's format"}]})",
      R"({"items":[{"kind":"verbatim","from":1,"to":1,"tokens":9,"reason":"",
         "message":{"role":"user","content":"Find me a flight to Oslo"}}],"tokens":9,"seq":1})"},
 

@@ -220,6 +220,37 @@ TEST(rest, does_not_tell_again_what_was_scrubbed) {
         EXPECT_EQ(told.response.body.find("s3cret"), std::string::npos) << told.response.body;
 }
 
+TEST(rest, gives_the_view_as_a_list_to_send_in_each_format) {
+    const Running running;
+    const std::string said =
+        R"({"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi"}]})";
+    running.ask("POST", conversations + "/a/messages", said);
+    const std::string view = conversations + "/a/view?format=";
+    EXPECT_EQ(running.ask("GET", view + "openai_chat").response.body,
+              R"([{"role":"system","content":"Be brief."},{"role":"user","content":"hi"}])");
+    const Told anthropic = running.ask("GET", view + "anthropic");
+    EXPECT_EQ(anthropic.status(), 200) << anthropic.response.body;
+    EXPECT_EQ(anthropic.text("system"), "Be brief.");
+    EXPECT_EQ(anthropic.json().find("messages")->size(), 1u);
+    EXPECT_EQ(running.ask("GET", view + "openai_responses").json().size(), 2u);
+    EXPECT_EQ(running.ask("GET", view + "openai").status(), 400);
+    running.ask("POST", conversations, R"({"id":"empty"})");
+    EXPECT_EQ(running.ask("GET", conversations + "/empty/view?format=anthropic").response.body,
+              "[]");
+}
+
+TEST(rest, reports_what_it_repaired_to_make_a_view_sendable) {
+    const Running running;
+    running.ask("POST", conversations + "/a/messages",
+                R"({"messages":[{"role":"user","content":"hi"},{"role":"assistant",)"
+                R"("content":null,"tool_calls":[{"id":"c1","type":"function","function":)"
+                R"({"name":"f","arguments":"{}"}}]},{"role":"user","content":"well?"}]})");
+    const Told told = running.ask("GET", conversations + "/a/view?format=openai_chat");
+    EXPECT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_NE(told.header("x-warnings"), "");
+    EXPECT_EQ(told.json().size(), 4u) << told.response.body;
+}
+
 TEST(rest, finishes_a_turn_once) {
     const Running running;
     const Told begun = running.ask("POST", conversations + "/a/begin", R"({"message":"hi"})");
