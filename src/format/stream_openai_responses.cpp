@@ -48,6 +48,7 @@ private:
         const JsonValue root = document.root();
         PAL_CHECK(refuse_error_event(root));
         const std::string_view type = any_string(root, "type");
+        if (type == "response.created") items_.clear();  // one connection may carry several
         if (const auto response = root.find("response"); response && response->is_object()) {
             // Some servers close with a response that has no output: the items stand in for it.
             response_ = response->raw();

@@ -1,0 +1,109 @@
+// Speed of the formats, as ratios in one run: reading a request against simdjson's on-demand
+// reading of role and content and against nlohmann's parse; writing an unchanged history against
+// Boost.JSON's serialiser.
+#include <simdjson.h>
+
+#include <boost/json.hpp>
+#include <boost/json/src.hpp>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/json_write.h"
+#include "palimpsest/format.h"
+
+using namespace palimpsest;
+
+namespace {
+
+// A chat with tools: prose of some hundred bytes, code with escapes, calls, results, some CJK.
+std::string make_request(std::size_t bytes) {
+    const std::string prose =
+        "The reservation was made on the 14th of May and can be changed up to 24 hours before "
+        "departure. Please tell me whether you would like an aisle seat or a window seat. ";
+    const std::string code = "for (int i = 0; i < n; ++i) {\n\tprintf(\"%d\\n\", values[i]);\n}\n";
+    const std::string other = "航班将于明天上午十点起飞。";
+    std::string out = "{\"model\":\"m\",\"messages\":[";
+    for (std::size_t i = 0; out.size() < bytes; ++i) {
+        if (i > 0) out += ',';
+        std::string text;
+        for (std::size_t n = 0; n < 1 + i % 7; ++n) text += prose;
+        if (i % 5 == 0) text += code;
+        if (i % 11 == 0) text += other;
+        const std::string id = "call_" + std::to_string(i);
+        if (i % 4 == 0) {
+            out += "{\"role\":\"user\",\"content\":" + json_string(text) + "}";
+        } else if (i % 4 == 1) {
+            out += "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" + id +
+                   "\",\"type\":\"function\",\"function\":{\"name\":\"search\",\"arguments\":"
+                   "\"{\\\"query\\\":\\\"seats\\\",\\\"limit\\\":10}\"}}]}";
+        } else if (i % 4 == 2) {
+            out += "{\"role\":\"tool\",\"tool_call_id\":\"call_" + std::to_string(i - 1) +
+                   "\",\"content\":" + json_string(text) + "}";
+        } else {
+            out += "{\"role\":\"assistant\",\"content\":" + json_string(text) + "}";
+        }
+    }
+    return out + "]}";
+}
+
+template <class Work>
+double best_seconds(Work&& work) {
+    double best = 1e9;
+    for (int round = 0; round < 9; ++round) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        best = std::min(best, took.count());
+    }
+    return best;
+}
+
+std::size_t sink = 0;
+
+void read_simdjson(simdjson::ondemand::parser& parser, const simdjson::padded_string& text) {
+    auto document = parser.iterate(text);
+    for (auto message : document["messages"].get_array()) {
+        std::string_view role, content;
+        if (message["role"].get_string().get(role) == simdjson::SUCCESS) sink += role.size();
+        auto value = message["content"];
+        if (value.get_string().get(content) == simdjson::SUCCESS) sink += content.size();
+    }
+}
+
+void report(const char* name, double seconds, std::size_t bytes) {
+    std::printf("%-58s %8.2f ms %8.0f MB/s\n", name, seconds * 1e3,
+                static_cast<double>(bytes) / seconds / 1e6);
+}
+
+}  // namespace
+
+int main() {
+    const Bytes request = make_bytes(make_request(5'000'000));
+    const std::size_t bytes = request->size();
+    const simdjson::padded_string padded(*request);
+    simdjson::ondemand::parser parser;
+    const double simd = best_seconds([&] { read_simdjson(parser, padded); });
+    const double other = best_seconds([&] { sink += nlohmann::json::parse(*request).size(); });
+    const double ours =
+        best_seconds([&] { sink += read_messages(FormatId::openai_chat, request)->size(); });
+    const double checked =
+        best_seconds([&] { sink += validate_json(FormatId::openai_chat, *request)->size(); });
+    report("simdjson on demand, role and content", simd, bytes);
+    report("nlohmann parse", other, bytes);
+    report("read_messages: checked, split, fingerprinted", ours, bytes);
+    report("validate_json: every rule", checked, bytes);
+    std::printf("read_messages / simdjson = %.2f (at least 0.5)\n", simd / ours);
+    std::printf("validate_json / simdjson = %.2f\n", simd / checked);
+    std::printf("read_messages / nlohmann = %.1f (at least 5)\n", other / ours);
+
+    const auto messages = read_messages(FormatId::openai_chat, request);
+    const auto tree = boost::json::parse(*request);
+    const double boosted = best_seconds([&] { sink += boost::json::serialize(tree).size(); });
+    const double written = best_seconds([&] { sink += write_list(*messages).size(); });
+    report("Boost.JSON serialise", boosted, bytes);
+    report("write_list of unchanged messages", written, bytes);
+    std::printf("write_list / Boost.JSON = %.1f (at least 10)\n", boosted / written);
+    return sink == 0;
+}
