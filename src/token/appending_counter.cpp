@@ -23,19 +23,22 @@ bool is_cut_char(std::string_view bytes) {
 }  // namespace
 
 void AppendingCounter::append(std::string_view chunk) {
-    text_ += chunk;
-    const std::string_view open = std::string_view(text_).substr(open_at_);
+    if (text_.size() < size_ + chunk.size() + Counter::padding)
+        text_.resize(2 * (size_ + chunk.size()) + Counter::padding);
+    chunk.copy(text_.data() + size_, chunk.size());
+    size_ += chunk.size();
+    const std::string_view open = text().substr(open_at_);
     const std::size_t valid = utf8_prefix(open);
     if (valid != open.size() && !is_cut_char(open.substr(valid))) {
         open_at_ = 0;
         closed_ = 0;
-        open_ = counter_->count(text_);
+        open_ = counter_->count(text());
         return;
     }
     const char* const start = open.data();
     const char* at = start;
     closed_ += counter_->count_closed(at, start + valid);
-    open_ = counter_->count_pieces(at, start + valid);
+    open_ = counter_->count_open(at, start + valid);
     open_at_ += static_cast<std::size_t>(at - start);
 }
 

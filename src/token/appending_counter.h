@@ -16,15 +16,16 @@ namespace palimpsest {
 class AppendingCounter {
 public:
     // Uses the counter's caches; it must outlive this object.
-    explicit AppendingCounter(Counter& counter) : counter_(&counter) {}
+    explicit AppendingCounter(Counter& counter) : counter_(&counter), text_(Counter::padding, 0) {}
 
     void append(std::string_view chunk);
     std::uint64_t count() const { return closed_ + open_; }
-    std::string_view text() const { return text_; }
+    std::string_view text() const { return {text_.data(), size_}; }
 
 private:
     Counter* counter_;
-    std::string text_;
+    std::string text_;  // With Counter::padding bytes or more behind the text.
+    std::size_t size_ = 0;
     std::size_t open_at_ = 0;   // A border that stays.
     std::uint64_t closed_ = 0;  // Tokens before it,
     std::uint64_t open_ = 0;    // and after it.

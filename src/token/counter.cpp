@@ -69,7 +69,17 @@ std::uint64_t Counter::closed_plain(const char*& at, const char* end) {
     std::uint64_t total = 0;
     while (at != open) {
         const char* const next = piece_end(encoding_.family(), at, end);
-        total += count_piece(at, next, end);
+        total += count_piece(at, next, end + padding);
+        at = next;
+    }
+    return total;
+}
+
+std::uint64_t Counter::count_open(const char* at, const char* end) {
+    std::uint64_t total = 0;
+    while (at != end) {
+        const char* const next = piece_end(encoding_.family(), at, end);
+        total += count_piece(at, next, end + padding);
         at = next;
     }
     return total;

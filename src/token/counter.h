@@ -24,14 +24,17 @@ public:
     Counter(const Encoding& encoding, const CounterOptions& options);
     std::uint64_t count(std::string_view text) override;
 
-    // For text that goes on after `end`: counts the pieces that no continuation can change and
-    // moves `at` behind them. The text must be UTF-8 and `at` the start of a piece.
+    // For a text that grows: `padding` bytes behind `end` must be readable, whatever they hold.
+    static constexpr std::size_t padding = 80;
+    // Counts the pieces that no continuation can change and moves `at` behind them. The text must
+    // be UTF-8 and `at` the start of a piece.
     std::uint64_t count_closed(const char*& at, const char* end);
-    // Counts UTF-8 text that begins at the start of a piece.
-    std::uint64_t count_pieces(const char* at, const char* end);
+    // Counts the rest.
+    std::uint64_t count_open(const char* at, const char* end);
 
 private:
     static bool has_wide();
+    std::uint64_t count_pieces(const char* at, const char* end);
     template <Family family>
     std::uint64_t closed_wide(const char*& at, const char* end);
     std::uint64_t closed_plain(const char*& at, const char* end);

@@ -95,16 +95,14 @@ template <Family family>
 PAL_AVX2 std::uint64_t Counter::closed_wide(const char*& at, const char* end) {
     std::uint64_t total = 0;
     while (at != end && !is_high(*at)) {
-        char text[80] = {};
         const auto size = static_cast<unsigned>(end - at < 64 ? end - at : 64);
-        std::memcpy(text, at, size);
-        ByteMasks masks = byte_masks(text);
+        ByteMasks masks = byte_masks(at);
         if (size < 64) masks.high |= ~window::up_to(size - 1);
-        std::uint64_t starts = window::piece_starts<family>(masks, text) & ~std::uint64_t{1};
+        std::uint64_t starts = window::piece_starts<family>(masks, at) & ~std::uint64_t{1};
         unsigned from = 0;
         for (; starts != 0; starts &= starts - 1) {
             const auto to = static_cast<unsigned>(std::countr_zero(starts));
-            total += count_short(text + from, to - from);
+            total += count_short(at + from, to - from);
             from = to;
         }
         at += from;

@@ -44,6 +44,7 @@ std::size_t utf8_prefix(std::string_view text) {
                                     load8(data + at + 16) | load8(data + at + 24)) &
                                    high_bits) == 0)
             at += 32;
+        while (at + 8 <= size && (load8(data + at) & high_bits) == 0) at += 8;
         while (at < size && static_cast<std::uint8_t>(data[at]) < 0x80) ++at;
         while (at < size && static_cast<std::uint8_t>(data[at]) >= 0x80) {
             const std::size_t step = long_char(data + at, size - at);
