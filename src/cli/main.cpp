@@ -16,14 +16,17 @@
 namespace palimpsest {
 
 extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
-    edit_flags, fork_flags, list_flags, log_flags, retract_flags, view_flags;
+    convert_flags, edit_flags, fork_flags, list_flags, log_flags, repair_flags, retract_flags,
+    validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
+Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
 Result<int> run_chat(Invocation& call);
 Result<int> run_checkpoint(Invocation& call);
 Result<int> run_checkpoints(Invocation& call);
 Result<int> run_compact(Invocation& call);
 Result<int> run_completion(Invocation& call);
+Result<int> run_convert(Invocation& call);
 Result<int> run_doctor(Invocation& call);
 Result<int> run_erase(Invocation& call);
 Result<int> run_fork(Invocation& call);
@@ -31,12 +34,14 @@ Result<int> run_help(Invocation& call);
 Result<int> run_list(Invocation& call);
 Result<int> run_log(Invocation& call);
 Result<int> run_pin(Invocation& call);
+Result<int> run_repair(Invocation& call);
 Result<int> run_retract(Invocation& call);
 Result<int> run_scrub(Invocation& call);
 Result<int> run_serve(Invocation& call);
 Result<int> run_show(Invocation& call);
 Result<int> run_undo(Invocation& call);
 Result<int> run_unpin(Invocation& call);
+Result<int> run_validate(Invocation& call);
 Result<int> run_version(Invocation& call);
 Result<int> run_view(Invocation& call);
 
@@ -87,6 +92,12 @@ constexpr Command table[] = {
      write, 0, nullptr, run_erase},
     {"doctor", "", "Check a store; exit status 1 when something is wrong.",
      read, 0, nullptr, run_doctor},
+    {"validate", "[FILE]", "Tell which provider rules a list or request breaks; exit 1 if any.",
+     none, 0, &validate_flags, run_validate, prepare_document},
+    {"repair", "[FILE]", "Make a list or request sendable; report what was done.",
+     none, 0, &repair_flags, run_repair, prepare_document},
+    {"convert", "[FILE]", "Give the same conversation in another format.",
+     none, 0, &convert_flags, run_convert, prepare_document},
     {"help", "[COMMAND]", "Explain a command, or: settings, errors, stores.",
      none, 0, nullptr, run_help},
     {"version", "", "Print the version.",
