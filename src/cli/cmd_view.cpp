@@ -1,4 +1,6 @@
 // view: what the model is sent, now or after any past entry, and why.
+#include <cstdio>
+
 #include "cli/command.h"
 #include "engine/explain.h"
 #include "engine/present.h"
@@ -10,7 +12,7 @@ namespace {
 constexpr Flag flags[] = {
     {"at", "SEQ", "The view as it was after that entry."},
     {"explain", "", "Say why items are not verbatim, and what was left out."},
-    {"format", "F", "Print the list of messages to send instead; F is the conversation's format."},
+    {"format", "F", "Print the list of messages to send instead, in format F."},
 };
 
 std::string positions(Range range) {
@@ -52,15 +54,19 @@ void print_left_out(Output& out, const std::vector<LeftOut>& left_out) {
                  ", by entry " + std::to_string(part.by.value) + ": " + printable(part.reason));
 }
 
+// What was changed or lost on the way into the format is said on standard error.
 Result<void> print_sendable(Output& out, const View& view, FormatId format) {
-    for (const Item& item : view.items)
-        if (item.message.format != format)
-            return fail(ErrorCode::unprocessable,
-                        "message " + positions(item.range) + " is in format " +
-                            std::string(format_name(item.message.format)) +
-                            "; ask for the view in that format",
-                        "--format");
-    print_json(out, write_messages, view);
+    std::vector<Message> messages;
+    for (const Item& item : view.items) messages.push_back(item.message);
+    PAL_TRY(rendered, render(format, messages));
+    out.json_line(write_list(rendered.messages));
+    for (const RepairNote& note : rendered.notes)
+        std::fprintf(stderr, "repaired at %zu: %s\n", note.at, printable(note.what).c_str());
+    for (const std::string& lost : rendered.lost)
+        std::fprintf(stderr, "lost: %s\n", printable(lost).c_str());
+    if (!rendered.system.empty())
+        std::fprintf(stderr, "not in the list, send it as the system prompt: %s\n",
+                     printable(rendered.system).c_str());
     return {};
 }
 

@@ -212,12 +212,6 @@ void write_view(JsonWriter& out, const View& view) {
     out.end_object();
 }
 
-void write_messages(JsonWriter& out, const View& view) {
-    out.begin_array();
-    for (const Item& item : view.items) raw_or_null(out, view_of(item.message.raw));
-    out.end_array();
-}
-
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint) {
     out.begin_object().field("id", checkpoint.id);
     field(out, "seq", checkpoint.seq);

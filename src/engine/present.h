@@ -25,8 +25,6 @@ void write_header(JsonWriter& out, const Header& header);
 void write_item(JsonWriter& out, const Item& item);
 // {"items":[...],"tokens","seq"}
 void write_view(JsonWriter& out, const View& view);
-// The bare list of messages: what is sent.
-void write_messages(JsonWriter& out, const View& view);
 // {"id","seq","at","name","metadata"}
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint);
 // {"outcome","seq","tokens_before","tokens_after","edits":[...]}; seq is null for a preview.

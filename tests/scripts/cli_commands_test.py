@@ -114,7 +114,24 @@ class Reading(PalTest):
         self.say("a", "one", "two")
         self.assertEqual(self.ok("view", "a", "--format", "openai_chat").json(),
                          [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}])
-        self.fails(2, "unprocessable", "view", "a", "--format", "anthropic")
+
+    def test_view_in_another_format_is_converted(self):
+        self.say("a", "one")
+        self.say("a", "two", role="assistant")
+        items = self.ok("view", "a", "--format", "openai_responses").json()
+        self.assertEqual([item["role"] for item in items], ["user", "assistant"])
+        blocks = self.ok("view", "a", "--format", "anthropic").json()
+        self.assertEqual([message["role"] for message in blocks], ["user", "assistant"])
+        self.assertIn("one", json.dumps(blocks[0]))
+
+    def test_view_in_a_format_says_what_it_had_to_repair(self):
+        self.ok("append", "a", stdin='[{"role":"user","content":"go"},{"role":"assistant",'
+                '"tool_calls":[{"id":"c1","type":"function","function":{"name":"f",'
+                '"arguments":"{}"}}]}]')
+        done = self.pal("view", "a", "--format", "openai_chat")
+        self.assertEqual(done.status, 0)
+        self.assertEqual([m["role"] for m in done.json()], ["user", "assistant", "tool"])
+        self.assertIn("repaired at 1: ", done.err)
 
     def test_view_at_a_past_entry(self):
         self.say("a", "one", "two")
