@@ -18,9 +18,12 @@ std::uint32_t Counter::count_new(const char* at, std::uint32_t size, PieceCache:
     return tokens;
 }
 
-std::uint32_t Counter::count_long(std::string_view piece) {
+std::uint32_t Counter::count_long(std::string_view piece, const char* readable_end) {
     if (piece.size() > LongPieceCache::longest_piece) return merger_.count(piece);
-    const auto key = LongPieceCache::key(piece.data(), static_cast<std::uint32_t>(piece.size()));
+    const auto size = static_cast<std::uint32_t>(piece.size());
+    const auto key = readable_end - piece.data() >= 32
+                         ? LongPieceCache::key_wide(piece.data(), size)
+                         : LongPieceCache::key_exact(piece.data(), size);
     if (const std::uint32_t known = long_cache_.find(key)) return known;
     const std::uint32_t tokens = merger_.count(piece);
     long_cache_.add(key, tokens);
@@ -29,7 +32,7 @@ std::uint32_t Counter::count_long(std::string_view piece) {
 
 std::uint32_t Counter::count_piece(const char* at, const char* next, const char* readable_end) {
     const auto size = static_cast<std::size_t>(next - at);
-    if (size > PieceCache::longest_piece) return count_long({at, size});
+    if (size > PieceCache::longest_piece) return count_long({at, size}, readable_end);
     const auto small = static_cast<std::uint32_t>(size);
     const PieceCache::Key key = readable_end - at >= 16 ? PieceCache::key_wide(at, small)
                                                         : PieceCache::key_exact(at, small);

@@ -43,12 +43,12 @@ private:
     template <Family family>
     std::uint64_t count_wide(const char* at, const char* end);
     std::uint32_t count_piece(const char* at, const char* next, const char* readable_end);
-    std::uint32_t count_long(std::string_view piece);
+    std::uint32_t count_long(std::string_view piece, const char* readable_end);
     std::uint32_t count_new(const char* at, std::uint32_t size, PieceCache::Key key);
 
     // A piece of at most 64 bytes; 16 bytes must be readable from `at` on.
     std::uint32_t count_short(const char* at, std::uint32_t size) {
-        if (size > PieceCache::longest_piece) return count_long({at, size});
+        if (size > PieceCache::longest_piece) return count_long({at, size}, at + 16);
         const PieceCache::Key key = PieceCache::key_wide(at, size);
         const std::uint32_t known = cache_.find(key);
         return known != 0 ? known : count_new(at, size, key);

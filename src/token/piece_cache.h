@@ -10,6 +10,40 @@
 
 namespace palimpsest {
 
+// What stays of bytes 0 to 7 and of bytes 8 to 15 of a piece of so many bytes.
+inline constexpr std::uint64_t low_mask[16] = {0,
+                                               0xFF,
+                                               0xFFFF,
+                                               0xFFFFFF,
+                                               0xFFFFFFFF,
+                                               0xFFFFFFFFFF,
+                                               0xFFFFFFFFFFFF,
+                                               0xFFFFFFFFFFFFFF,
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0},
+                                               ~std::uint64_t{0}};
+inline constexpr std::uint64_t high_mask[16] = {0,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                0,
+                                                0xFF,
+                                                0xFFFF,
+                                                0xFFFFFF,
+                                                0xFFFFFFFF,
+                                                0xFFFFFFFFFF,
+                                                0xFFFFFFFFFFFF,
+                                                0xFFFFFFFFFFFFFF};
+
 class PieceCache {
 public:
     static constexpr std::uint32_t longest_piece = 15;
@@ -51,41 +85,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t all = ~std::uint64_t{0};
     static constexpr std::uint64_t count_mask = std::uint64_t{15} << 60;
-    static constexpr std::uint64_t low_mask[16] = {0,
-                                                   0xFF,
-                                                   0xFFFF,
-                                                   0xFFFFFF,
-                                                   0xFFFFFFFF,
-                                                   0xFFFFFFFFFF,
-                                                   0xFFFFFFFFFFFF,
-                                                   0xFFFFFFFFFFFFFF,
-                                                   all,
-                                                   all,
-                                                   all,
-                                                   all,
-                                                   all,
-                                                   all,
-                                                   all,
-                                                   all};
-    static constexpr std::uint64_t high_mask[16] = {0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0,
-                                                    0xFF,
-                                                    0xFFFF,
-                                                    0xFFFFFF,
-                                                    0xFFFFFFFF,
-                                                    0xFFFFFFFFFF,
-                                                    0xFFFFFFFFFFFF,
-                                                    0xFFFFFFFFFFFFFF};
-
     std::size_t set_of(Key key) const {
         const std::uint64_t mixed =
             (key.low ^ (key.high * 0x9E3779B97F4A7C15)) * 0xD6E8FEB86659FD93;
@@ -109,15 +109,18 @@ public:
     explicit LongPieceCache(unsigned set_bits)
         : shift_(64 - set_bits), entries_(std::make_unique<Key[]>(std::size_t{2} << set_bits)) {}
 
-    // `size` is 16 to 30.
-    static Key key(const char* at, std::uint32_t size) {
+    // `size` is 16 to 30; 32 bytes must be readable at `at` for key_wide.
+    static Key key_wide(const char* at, std::uint32_t size) {
         Key key;
-        std::memcpy(key.words, at, 16);
-        char tail[16] = {};
-        std::memcpy(tail, at + 16, size - 16);
-        std::memcpy(key.words + 2, tail, 16);
-        key.words[3] |= std::uint64_t{size - 15} << 56;
+        std::memcpy(key.words, at, 32);
+        key.words[2] &= low_mask[size - 16];
+        key.words[3] = (key.words[3] & high_mask[size - 16]) | std::uint64_t{size - 15} << 56;
         return key;
+    }
+    static Key key_exact(const char* at, std::uint32_t size) {
+        char bytes[32] = {};
+        std::memcpy(bytes, at, size);
+        return key_wide(bytes, size);
     }
     std::uint32_t find(const Key& key) const {
         const Key* set = &entries_[set_of(key)];

@@ -14,6 +14,15 @@ std::uint64_t load8(const char* at) {
     return word;
 }
 
+// long_char() for the leads without special cases, when four bytes can be read; 0 for all others.
+inline std::size_t easy_char(const char* at) {
+    const auto lead = static_cast<std::uint8_t>(at[0]);
+    const bool second = (at[1] & 0xC0) == 0x80, third = (at[2] & 0xC0) == 0x80;
+    if (lead >= 0xC2 && lead < 0xE0) return second ? 2 : 0;
+    if (lead > 0xE0 && lead < 0xF0 && lead != 0xED) return second && third ? 3 : 0;
+    return 0;
+}
+
 // The size of the well-formed character that starts with a byte of 0x80 or more; 0 if there is
 // none.
 std::size_t long_char(const char* at, std::size_t left) {
@@ -47,7 +56,8 @@ std::size_t utf8_prefix(std::string_view text) {
         while (at + 8 <= size && (load8(data + at) & high_bits) == 0) at += 8;
         while (at < size && static_cast<std::uint8_t>(data[at]) < 0x80) ++at;
         while (at < size && static_cast<std::uint8_t>(data[at]) >= 0x80) {
-            const std::size_t step = long_char(data + at, size - at);
+            std::size_t step = size - at >= 4 ? easy_char(data + at) : 0;
+            if (step == 0) step = long_char(data + at, size - at);
             if (step == 0) return at;
             at += step;
         }
