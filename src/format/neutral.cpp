@@ -96,7 +96,23 @@ std::string canonical(std::string_view json, Keep keep) {
     return out;
 }
 
-void add_part(Hasher& hasher, const NeutralPart& part) {
+// What a fingerprint is made of, gathered and hashed at once: messages are short, and setting up an
+// incremental hash would cost more than the copy.
+class Gathered {
+public:
+    void add(std::string_view bytes) { bytes_ += bytes; }
+    void field(std::string_view bytes) {
+        for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(bytes.size() >> (8 * i));
+        bytes_ += bytes;
+    }
+    void reserve(std::size_t size) { bytes_.reserve(size); }
+    Fingerprint digest() const { return hash_bytes(bytes_); }
+
+private:
+    std::string bytes_;
+};
+
+void add_part(Gathered& hasher, const NeutralPart& part) {
     switch (part.kind) {
         case PartKind::tool_call:
             hasher.add("C");
@@ -138,7 +154,10 @@ std::string canonical_json(std::string_view json) {
 }
 
 Fingerprint fingerprint_of(const NeutralMessage& message) {
-    Hasher hasher;
+    Gathered hasher;
+    std::size_t size = 64;
+    for (const NeutralPart& part : message.parts) size += part.text.size() + 16;
+    hasher.reserve(size);
     const char role = static_cast<char>('0' + static_cast<int>(message.role));
     hasher.add({&role, 1});
     if (message.role == Role::other) hasher.field(message.role_text);
