@@ -150,7 +150,10 @@ constexpr Schema table[] = {
      R"({"anyOf":[{"type":"object","required":["items","tokens","seq"],
         "properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Item"}},
         "tokens":{"$ref":"#/components/schemas/Count"},
-        "seq":{"$ref":"#/components/schemas/Seq"}}},{"type":"array","items":{"type":"object"},
+        "seq":{"$ref":"#/components/schemas/Seq"},
+        "left_out":{"type":"array","description":"with 'explain': what is not shown, and why",
+        "items":{"type":"object","required":["from","to","messages","reason","by"]}}}},
+        {"type":"array","items":{"type":"object"},
         "description":"with 'format': the messages alone, as they are sent"},
         {"type":"object","required":["system","messages"],"properties":{
         "system":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}}},

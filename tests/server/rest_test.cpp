@@ -239,6 +239,19 @@ TEST(rest, gives_the_view_as_a_list_to_send_in_each_format) {
               "[]");
 }
 
+TEST(rest, explains_what_a_view_leaves_out) {
+    const Running running;
+    for (int i = 0; i < 3; ++i) running.ask("POST", conversations + "/a/messages", hello);
+    running.ask("POST", conversations + "/a/retract", R"({"from":2,"reason":"off topic"})");
+    const Told told = running.ask("GET", conversations + "/a/view?explain=1");
+    const auto left_out = told.json().find("left_out");
+    ASSERT_TRUE(left_out && left_out->size() == 1) << told.response.body;
+    const JsonValue part = *left_out->elements().begin();
+    EXPECT_EQ(part.find("from")->integer(), 2);
+    EXPECT_EQ(part.find("by")->integer(), 4);
+    EXPECT_FALSE(running.ask("GET", conversations + "/a/view").json().find("left_out"));
+}
+
 TEST(rest, reports_what_it_repaired_to_make_a_view_sendable) {
     const Running running;
     running.ask("POST", conversations + "/a/messages",
