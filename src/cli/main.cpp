@@ -16,8 +16,8 @@
 namespace palimpsest {
 
 extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
-    convert_flags, edit_flags, fork_flags, list_flags, log_flags, repair_flags, retract_flags,
-    validate_flags, view_flags;
+    convert_flags, count_flags, edit_flags, encode_flags, fork_flags, list_flags, log_flags,
+    repair_flags, retract_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
@@ -27,7 +27,10 @@ Result<int> run_checkpoints(Invocation& call);
 Result<int> run_compact(Invocation& call);
 Result<int> run_completion(Invocation& call);
 Result<int> run_convert(Invocation& call);
+Result<int> run_count(Invocation& call);
+Result<int> run_decode(Invocation& call);
 Result<int> run_doctor(Invocation& call);
+Result<int> run_encode(Invocation& call);
 Result<int> run_erase(Invocation& call);
 Result<int> run_fork(Invocation& call);
 Result<int> run_help(Invocation& call);
@@ -98,6 +101,12 @@ constexpr Command table[] = {
      none, 0, &repair_flags, run_repair, prepare_document},
     {"convert", "[FILE]", "Give the same conversation in another format.",
      none, 0, &convert_flags, run_convert, prepare_document},
+    {"count", "[FILE...]", "Count tokens of texts, or of requests with all overheads.",
+     none, 0, &count_flags, run_count},
+    {"encode", "[FILE]", "Give the token ids of a text as a JSON array.",
+     none, 0, &encode_flags, run_encode, prepare_document},
+    {"decode", "[FILE]", "Give the text of a JSON array of token ids.",
+     none, 0, &encode_flags, run_decode, prepare_document},
     {"help", "[COMMAND]", "Explain a command, or: settings, errors, stores.",
      none, 0, nullptr, run_help},
     {"version", "", "Print the version.",

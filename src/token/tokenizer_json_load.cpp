@@ -14,16 +14,27 @@ struct KnownPattern {
     Family family = Family::cl100k;
 };
 
+// Pieces that several patterns share; adjacent literals join.
+#define PAL_CONTRACTIONS R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"
+#define PAL_SPACES R"(|\s*[\r\n]+|\s+(?!\S)|\s+)"
+#define PAL_WORD R"([^\r\n\p{L}\p{N}]?)"
+#define PAL_FIRST R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
+#define PAL_LAST R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
+
+// clang-format off
 constexpr KnownPattern patterns[] = {
-    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+    {PAL_CONTRACTIONS "|" PAL_WORD R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" PAL_SPACES,
      Family::cl100k},
-    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+    {PAL_CONTRACTIONS "|" PAL_WORD R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" PAL_SPACES,
      Family::qwen},
-    {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+    {PAL_WORD PAL_FIRST "*" PAL_LAST "+" PAL_CONTRACTIONS "?|"
+     PAL_WORD PAL_FIRST "+" PAL_LAST "*" PAL_CONTRACTIONS "?|"
+     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" PAL_SPACES,
      Family::o200k},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Family::r50k},
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Family::r50k},
 };
+// clang-format on
 
 std::unexpected<Error> missing(const std::string& what) {
     return fail(ErrorCode::unprocessable, "tokenizer.json: " + what + " is not supported");
