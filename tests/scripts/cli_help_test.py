@@ -6,7 +6,8 @@ from pal_run import SOURCE, PalTest, main
 
 COMMANDS = ["serve", "chat", "append", "view", "log", "list", "show", "fork", "checkpoint",
             "checkpoints", "pin", "unpin", "retract", "undo", "compact", "scrub", "erase", "doctor",
-            "validate", "repair", "convert", "count", "encode", "decode", "help", "version", "completion"]
+            "validate", "repair", "convert", "count", "encode", "decode", "help", "version",
+            "completion"]
 
 
 class Help(PalTest):
