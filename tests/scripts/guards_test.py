@@ -60,7 +60,7 @@ def function_sizes(text):
     lines = text.split("\n")
     at = 0
     while at < len(lines):
-        head = re.match(r"^( {0,8})(?!namespace|class|struct|enum|union|constexpr [^(]*=|const [^(]*=|extern|#|//|\}|\{|template)\S.*$", lines[at])
+        head = re.match(r"^( {0,8})(?!namespace|class|struct|enum|union|constexpr [^(]*=|const [^(]*=|extern|#|//|\}|\{|template|R?\x22)\S.*$", lines[at])
         if not head or "(" not in lines[at]:
             at += 1
             continue
