@@ -87,6 +87,18 @@ Window group_in(const std::vector<Item>& items, Seq seq) {
     return {};
 }
 
+// What an earlier request with this key gave, if there was one. The key is checked before the
+// incarnation, so a batch for a log that cannot exist asks about the key and writes nothing.
+Result<Appended> repeat_of(Store& store, const ConversationId& name, const WriteOptions& write,
+                           std::string_view request) {
+    Batch batch;
+    batch.key = write.key;
+    batch.digest = hash_bytes(request);
+    batch.expected_log = LogId{};
+    batch.if_absent = IfAbsent::fail;
+    return store.append(name, batch);
+}
+
 }  // namespace
 
 Result<Body> with_basis(Store& store, const Tokenizer& tokenizer, const Header& header, Seq upto,
@@ -106,7 +118,13 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
                             const DecideEdit& decide) {
     for (int attempt = 1;; ++attempt) {
         PAL_TRY(header, state.store->head(name));
-        PAL_TRY(draft, decide(header));
+        auto draft = decide(header);
+        if (!draft) {
+            // What was asked for may be done already, and therefore not be possible any more.
+            auto first = write.key.empty() ? Result<Appended>(std::unexpected(draft.error()))
+                                           : repeat_of(*state.store, name, write, request);
+            return first ? first : std::unexpected(draft.error());
+        }
         Batch batch;
         batch.key = write.key;
         batch.digest = hash_bytes(request);
@@ -116,7 +134,7 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
         batch.expected_epoch = header.epoch;
         batch.if_absent = IfAbsent::fail;
         PAL_TRY(body,
-                with_basis(*state.store, *state.tokenizer, header, header.end, std::move(draft)));
+                with_basis(*state.store, *state.tokenizer, header, header.end, std::move(*draft)));
         batch.entries.push_back({std::move(body), {}});
         auto appended = state.store->append(name, batch);
         if (appended) return appended;

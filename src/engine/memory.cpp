@@ -35,10 +35,17 @@ Result<void> check_patch(const HeaderPatch& patch) {
     return {};
 }
 
-Fingerprint digest_of_append(const AppendRequest& request) {
+// Of everything that the request asks for: the same key with another request is refused.
+Fingerprint digest_of(std::string_view operation, std::string_view what, const HeaderPatch& patch) {
     Hasher hasher;
-    hasher.field("append");
-    hasher.field(request.messages);
+    hasher.field(operation);
+    hasher.field(what);
+    for (const auto& field :
+         {patch.owner, patch.title, patch.system_prompt, patch.policy, patch.metadata_merge}) {
+        hasher.field(field ? "1" : "0");
+        hasher.field(field.value_or(""));
+    }
+    hasher.field(!patch.ttl ? "" : !*patch.ttl ? "none" : std::to_string((*patch.ttl)->count()));
     return hasher.digest();
 }
 
@@ -77,7 +84,7 @@ Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& hea
     PAL_CHECK(check_patch(header));
     Batch batch;
     batch.key = write.key;
-    batch.digest = hash_bytes("create " + name.id);
+    batch.digest = digest_of("create", name.id, header);
     batch.expected_end = Seq{};
     batch.expected_revision = 0;
     batch.patch = header;
@@ -99,7 +106,7 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
         return fail(ErrorCode::invalid_request, "there is no message in the input", "messages");
     Batch batch;
     batch.key = request.write.key;
-    batch.digest = digest_of_append(request);
+    batch.digest = digest_of("append", request.messages, request.header);
     batch.expected_end = request.write.expected_end;
     batch.if_absent = request.write.if_absent;
     batch.patch = request.header;
@@ -132,7 +139,7 @@ Result<Header> Memory::fork(const ConversationId& name, const ConversationId& ch
     PAL_TRY(point, fork_point(*state_->store, parent, at.value_or(parent.end)));
     Batch batch;
     batch.key = write.key;
-    batch.digest = hash_bytes("fork " + name.id);
+    batch.digest = digest_of("fork", name.id + "@" + (at ? std::to_string(at->value) : "end"), {});
     batch.fork = point;
     batch.patch.owner = parent.owner;
     batch.patch.title = parent.title;

@@ -59,6 +59,14 @@ CompactionEntry entry_of(const Plan& plan, const Policy& policy, Cause cause) {
     return entry;
 }
 
+// What a compaction that is in the log did.
+Result<Compaction> stored_compaction(Store& store, const Appended& done) {
+    PAL_TRY(entry, read_entry(store, done.header, done.last));
+    const auto& body = std::get<CompactionEntry>(entry.body);
+    return Compaction{Compaction::Outcome::done, entry.seq, body.edits, body.tokens_before,
+                      body.tokens_after};
+}
+
 // A caller's edits are checked before they are believed.
 Result<void> check_edit(const Edit& edit, const View& view) {
     const auto refuse = [&](std::string_view why) {
@@ -196,6 +204,7 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
         if (plan.outcome != PlanOutcome::done) return fail(ErrorCode::not_found, "nothing to do");
         return entry_of(plan, policy, Cause::request);
     });
+    if (done && done->again) return stored_compaction(*state_->store, *done);
     Compaction compaction = report(plan);
     if (!done && (plan.outcome == PlanOutcome::done || plan.outcome == PlanOutcome::not_due))
         return std::unexpected(std::move(done).error());

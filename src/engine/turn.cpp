@@ -15,6 +15,7 @@
 #include "engine/edit.h"
 #include "engine/input.h"
 #include "engine/load.h"
+#include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
 
@@ -38,6 +39,16 @@ Opening split_preamble(std::vector<Said> all) {
         opening.preamble.push_back(std::move(one->message));
     opening.said.assign(std::make_move_iterator(first), std::make_move_iterator(all.end()));
     return opening;
+}
+
+// The conversation's own system prompt is sent when the request brings none.
+Result<std::vector<Message>> preamble_of(const Header& header, const BeginRequest& request,
+                                         const Opening& opening) {
+    const std::string& prompt =
+        request.header.system_prompt ? *request.header.system_prompt : header.system_prompt;
+    if (!opening.preamble.empty() || prompt.empty()) return opening.preamble;
+    PAL_TRY(message, make_message(request.format, Role::system, prompt));
+    return std::vector<Message>{std::move(message)};
 }
 
 // The view as it will be once the new messages stand at its end.
@@ -112,6 +123,7 @@ Result<std::optional<Entry>> find_answer(Store& store, const Header& header, Seq
 
 struct Attempt {
     Batch batch = {};
+    std::vector<Message> preamble = {};
     std::optional<Due> due = {};
 };
 
@@ -149,8 +161,10 @@ Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
         batch.entries.push_back({std::move(body), {}});
     }
     attempt.due = std::move(due);
+    PAL_TRY(preamble, preamble_of(header, request, opening));
+    attempt.preamble = std::move(preamble);
     if (state.call_notes)
-        PAL_CHECK(add_call_note(*state.store, header, request, opening.preamble, batch.entries));
+        PAL_CHECK(add_call_note(*state.store, header, request, attempt.preamble, batch.entries));
     return attempt;
 }
 
@@ -185,7 +199,7 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
                     .key = request.write.key,
                     .log = appended->header.log,
                     .turn = appended->first,
-                    .preamble = std::move(opening.preamble)};
+                    .preamble = std::move(attempt.preamble)};
         const Seq at = appended->again ? appended->header.end : appended->last;
         PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, appended->header, at));
         begun.view = std::move(loaded.view);

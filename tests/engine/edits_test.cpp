@@ -259,3 +259,20 @@ TEST(erase, forks_keep_what_they_share) {
     EXPECT_EQ(memory.view(alice).error().code, ErrorCode::not_found);
     EXPECT_EQ(texts(*memory.view(bob)), "[sum] three");
 }
+
+TEST(edits, a_repeat_with_the_same_key_gives_the_first_result_though_it_could_not_be_done_again) {
+    Memory memory = talk({"one", "two", "three", "four"});
+    const CompactOptions options{.policy = R"({"passes":[{"pass":"keep_last","turns":1}]})"};
+    const auto first = memory.compact(alice, options, {.key = "k"});
+    const auto again = memory.compact(alice, options, {.key = "k"});
+    ASSERT_TRUE(first && again);
+    EXPECT_EQ(again->seq, first->seq);
+    EXPECT_EQ(again->outcome, Compaction::Outcome::done);
+    EXPECT_EQ(again->tokens_after, first->tokens_after);
+    const auto undone = memory.undo(alice, {}, {.key = "u"});
+    const auto repeated = memory.undo(alice, {}, {.key = "u"});
+    ASSERT_TRUE(undone && repeated);
+    EXPECT_EQ(*repeated, *undone);
+    EXPECT_EQ(memory.undo(alice).error().code, ErrorCode::not_found);
+    EXPECT_EQ(memory.head(alice)->end, *undone);
+}

@@ -214,3 +214,20 @@ TEST(turn, an_interrupted_answer_is_kept_and_marked) {
                  .interrupted = true}));
     EXPECT_TRUE(memory.view(alice)->items.back().interrupted);
 }
+
+TEST(turn, the_conversations_own_system_prompt_is_sent_when_the_request_brings_none) {
+    Memory memory = open_memory();
+    CountingModel model;
+    HeaderPatch header;
+    header.system_prompt = "be brief";
+    ASSERT_TRUE(memory.create(alice, header));
+    const std::string hello = user("hello");
+    const auto turn = memory.chat(alice, {.messages = hello}, model);
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(text_of(turn->answer.message), "saw 2");
+    EXPECT_EQ(text_of(turn->begun.preamble.at(0)), "be brief");
+    const std::string own = list({message("system", "be kind"), user("again")});
+    const auto second = memory.begin(alice, {.messages = own});
+    EXPECT_EQ(text_of(second->preamble.at(0)), "be kind");
+    EXPECT_EQ(texts(*memory.view(alice)), "hello saw 2 again");
+}

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-ALLOWED = ("src/net/", "src/server/", "tests/net/", "tests/server/")
+ALLOWED = ("src/net/", "src/server/", "tests/net/", "tests/server/", "tests/cli/")
 FOLDERS = ("include", "src", "tests", "bench", "fuzz", "examples")
 SUFFIXES = (".h", ".cpp")
 
