@@ -50,13 +50,17 @@ Result<void> write_once(SqliteDatabase& db, const LogRow& row, const Batch& batc
     return prune_once(db, now, 4);
 }
 
-Result<void> check_parent(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
-    if (!ready.batch.fork) return {};
+// Gives the parent's epoch: it may have been scrubbed since the fork point was looked up.
+Result<std::uint64_t> check_parent(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
+    if (!ready.batch.fork) return std::uint64_t{0};
     const ForkPoint& fork = *ready.batch.fork;
     PAL_TRY(stored, find_log(db, fork.parent));
     if (stored) {
         PAL_TRY(parent, as_of(db, std::move(*stored), now));
-        if (parent) return check_fork(parent->header, ready.name, fork);
+        if (parent) {
+            PAL_CHECK(check_fork(parent->header, ready.name, fork));
+            return parent->header.epoch;
+        }
     }
     return fail(ErrorCode::not_found, "no log " + hex(fork.parent));
 }
@@ -137,10 +141,11 @@ Result<Pending> find_or_make(SqliteDatabase& db, const ReadyBatch& ready, Time n
     if (stored && !expired(stored->header, now)) return Pending{.row = std::move(*stored)};
     if (ready.batch.if_absent == IfAbsent::fail)
         return fail(ErrorCode::not_found, "no conversation \"" + ready.name.id + "\"");
-    PAL_CHECK(check_parent(db, ready, now));
+    PAL_TRY(epoch, check_parent(db, ready, now));
     PAL_CHECK(check_uid_is_free(db, ready, stored));
     Pending pending{.created = true, .leaving = std::move(stored)};
     pending.row.header = new_header(ready.name, ready.fresh, ready.batch, now);
+    pending.row.header.epoch = std::max(pending.row.header.epoch, epoch);
     return pending;
 }
 

@@ -78,6 +78,16 @@ constexpr ConformanceCheck checks[] = {
          equal(left.basis, Seq{2});
          equal(left.messages, 2U);
      }},
+    {"an_erased_fork_falls_back_to_the_basis_of_its_parent",
+     [](Probe& store) {
+         must(store->append(named("a"), writes({said("1"), pinned(Seq{1})})));
+         const Batch more = writes({said("3"), pinned(Seq{3})});
+         const LogId b = must(fork(store, "a", Seq{2}, "b", more)).header.log;
+         must(fork(store, "b", Seq{3}, "c"));
+         must(store->erase(named("b")));
+         equal(must(store->head(b)).basis, Seq{2});
+         equal(must(store->head(b)).messages, 2U);
+     }},
     {"nothing_that_people_wrote_stays_in_the_header_of_an_erased_parent",
      [](Probe& store) {
          Batch batch = says({"1"});

@@ -202,6 +202,18 @@ constexpr ConformanceCheck checks[] = {
          equal(receipt.entries, 1U);
      },
      CheckNeeds::clock},
+    {"what_an_expired_fork_kept_does_not_hold_back_the_next_erasure",
+     [](Probe& store) {
+         const LogId a = written(store, "a", {"1", "2", "3"}).log;
+         must(fork(store, "a", Seq{1}, "b"));
+         must(fork(store, "a", Seq{2}, "c"));
+         must(fork(store, "a", Seq{3}, "d", patches({.ttl = std::optional<Duration>(10s)})));
+         must(store->erase(named("a")));
+         store.advance(10s);
+         equal(must(store->erase(named("c"))).entries, 1U);
+         equal(own_texts(store, a), Texts{"1"});
+     },
+     CheckNeeds::clock},
     {"a_fork_that_has_expired_is_listed_nameless_while_forks_of_its_own_live",
      [](Probe& store) {
          const LogId a = written(store, "a", {"1"}).log;

@@ -127,6 +127,15 @@ constexpr ConformanceCheck checks[] = {
          equal(c.messages, 3U);
          equal(must(read_entry(*store, c, Seq{4})).ordinal, 3U);
      }},
+    {"a_fork_made_while_its_parent_is_scrubbed_has_the_newer_epoch",
+     [](Probe& store) {
+         const Header a = written(store, "a", {"secret"});
+         Batch batch;
+         batch.fork = must(fork_point(*store, a, Seq{1}));
+         const Replacement gone[] = {{a.log, Seq{1}, said("")}};
+         must(store->scrub(gone));
+         equal(must(store->append(named("b"), batch)).header.epoch, 1U);
+     }},
     {"edits_in_a_fork_stay_in_the_fork",
      [](Probe& store) {
          written(store, "a", {"1", "2"});
