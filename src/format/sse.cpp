@@ -3,12 +3,9 @@
 namespace palimpsest {
 
 void SseParser::take_line() {
-    const std::string line = std::move(line_);
-    line_.clear();
-    std::string_view rest = line;
+    std::string_view rest = line_;
     if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
     const std::size_t colon = rest.find(':');
-    if (colon == 0) return;
     const std::string_view field = rest.substr(0, colon);
     std::string_view value = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
@@ -19,6 +16,7 @@ void SseParser::take_line() {
         data_ += value;
         has_data_ = true;
     }
+    line_.clear();
 }
 
 std::string sse_event(std::string_view name, std::string_view data) {
