@@ -40,6 +40,7 @@ Result<int> run_pin(Invocation& call);
 Result<int> run_repair(Invocation& call);
 Result<int> run_retract(Invocation& call);
 Result<int> run_scrub(Invocation& call);
+Result<int> run_sent(Invocation& call);
 Result<int> run_serve(Invocation& call);
 Result<int> run_show(Invocation& call);
 Result<int> run_undo(Invocation& call);
@@ -67,6 +68,8 @@ constexpr Command table[] = {
      write, 0, &append_flags, run_append, prepare_append},
     {"view", "ID", "Show what the model is sent.",
      read, 0, &view_flags, run_view},
+    {"sent", "ID [SEQ]", "Show what the model was sent at a past call; default: the newest.",
+     read, 0, nullptr, run_sent},
     {"log", "ID", "Show the log: everything that was said and done.",
      read, 0, &log_flags, run_log},
     {"list", "", "List conversations.",

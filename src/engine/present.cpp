@@ -212,6 +212,18 @@ void write_view(JsonWriter& out, const View& view) {
     out.end_object();
 }
 
+void write_past_call(JsonWriter& out, const PastCall& call) {
+    out.begin_object();
+    out.key("seq").number(call.seq.value);
+    out.field("at", format_time(call.at));
+    out.key("note").raw(call.note);
+    out.key("preamble").raw(call.preamble);
+    out.key("tools").raw(call.tools);
+    out.key("view");
+    write_view(out, call.view);
+    out.end_object();
+}
+
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint) {
     out.begin_object().field("id", checkpoint.id);
     field(out, "seq", checkpoint.seq);

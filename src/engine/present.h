@@ -25,6 +25,8 @@ void write_header(JsonWriter& out, const Header& header);
 void write_item(JsonWriter& out, const Item& item);
 // {"items":[...],"tokens","seq"}
 void write_view(JsonWriter& out, const View& view);
+// {"seq","at","note":{...},"preamble":[...],"tools":[...],"view":{...}}
+void write_past_call(JsonWriter& out, const PastCall& call);
 // {"id","seq","at","name","metadata"}
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint);
 // {"outcome","seq","tokens_before","tokens_after","edits":[...]}; seq is null for a preview.

@@ -148,4 +148,13 @@ Result<Reply> get_view(Call& call) {
     return reply;
 }
 
+Result<Reply> get_call(Call& call) {
+    PAL_TRY(seq, parse_place(call.ids.at(1), "seq"));
+    PAL_TRY(past, call.site.memory.past_call(call.name(), seq));
+    Reply reply{.etag = past.view.header.end};
+    JsonWriter out(reply.body);
+    write_past_call(out, past);
+    return reply;
+}
+
 }  // namespace palimpsest

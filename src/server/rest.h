@@ -24,6 +24,7 @@ Result<Reply> append_messages(Call& call);
 Result<Reply> list_messages(Call& call);
 Result<Reply> list_log(Call& call);
 Result<Reply> get_view(Call& call);
+Result<Reply> get_call(Call& call);
 
 // edits.cpp
 Result<Reply> fork_conversation(Call& call);

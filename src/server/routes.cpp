@@ -92,6 +92,9 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/view", .function = get_view,
      .summary = "Show what the model would be sent, now or at a past seq", .reply = "View",
      .query = view_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/calls/{seq}", .function = get_call,
+     .summary = "Show what the model was sent at a past call, by the seq of its note",
+     .reply = "PastCall"},
 
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/fork",
      .function = fork_conversation, .summary = "Fork: a new conversation that shares the log",

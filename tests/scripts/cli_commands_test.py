@@ -12,6 +12,22 @@ HEADER_FIELDS = ["id", "owner", "title", "system_prompt", "metadata", "policy", 
                  "revision"]
 
 
+class Sent(PalTest):
+    def test_shows_what_the_model_was_sent_at_a_past_call(self):
+        self.ok("chat", "a", stdin="one\ntwo\n")
+        newest = self.ok("sent", "a", "--json").json()
+        self.assertEqual(newest["note"]["model"], "echo")
+        self.assertEqual(len(newest["view"]["items"]), 3)
+        calls = [e["seq"] for e in map(json.loads, self.ok("log", "a", "--json").out.splitlines())
+                 if e["kind"] == "note" and e["note"]["kind"] == "call"]
+        first = self.ok("sent", "a", str(calls[0]), "--json").json()
+        self.assertEqual([i["message"]["content"] for i in first["view"]["items"]], ["one"])
+        self.assertIn("one", self.ok("sent", "a", str(calls[0])).out)
+        self.fails(2, "unprocessable", "sent", "a", "1")
+        self.ok("append", "b", stdin=HELLO)
+        self.fails(4, "not_found", "sent", "b")
+
+
 class Append(PalTest):
     def test_prints_the_new_end_of_the_log(self):
         self.assertEqual(self.ok("append", "a", stdin=HELLO).out, "1\n")

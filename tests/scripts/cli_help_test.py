@@ -4,7 +4,7 @@ import subprocess
 
 from pal_run import SOURCE, PalTest, main
 
-COMMANDS = ["serve", "chat", "append", "view", "log", "list", "show", "fork", "checkpoint",
+COMMANDS = ["serve", "chat", "append", "view", "sent", "log", "list", "show", "fork", "checkpoint",
             "checkpoints", "pin", "unpin", "retract", "undo", "compact", "scrub", "erase", "doctor",
             "validate", "repair", "convert", "count", "encode", "decode", "help", "version",
             "completion"]

@@ -41,6 +41,7 @@ constexpr Step steps[] = {
     {"POST", "/api/v1/conversations/a%2Fb/fork", R"({"id":"child","at":"here"})"},
     {"POST", "/api/v1/conversations/a%2Fb/scrub", R"({"seqs":[2]})"},
     {"POST", "/api/v1/conversations/a%2Fb/begin", R"({"message":"and now?"})"},
+    {"GET", "/api/v1/conversations/a%2Fb/calls/11", ""},
     {"POST", "/api/v1/conversations/a%2Fb/finish",
      R"({"turn_id":"TURN","message":{"role":"assistant","content":"this"},)"
      R"("usage":{"input_tokens":7}})"},
