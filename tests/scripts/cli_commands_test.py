@@ -14,7 +14,7 @@ HEADER_FIELDS = ["id", "owner", "title", "system_prompt", "metadata", "policy", 
 
 class Sent(PalTest):
     def test_shows_what_the_model_was_sent_at_a_past_call(self):
-        self.ok("chat", "a", stdin="one\ntwo\n")
+        self.pal("chat", "a", stdin="one\ntwo\n")
         newest = self.ok("sent", "a", "--json").json()
         self.assertEqual(newest["note"]["model"], "echo")
         self.assertEqual(len(newest["view"]["items"]), 3)
