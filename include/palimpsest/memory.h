@@ -158,7 +158,7 @@ struct ChatTurn {
 
 struct MemoryOptions {
     StoreOptions store = {};
-    std::shared_ptr<const Tokenizer> tokenizer = {};  // null: approx
+    std::shared_ptr<const Tokenizer> tokenizer = {};  // null: exact, o200k_base
     std::size_t message_bytes_max = 16u << 20;        // larger messages are refused: too_large
     // Whether `begin` notes each model call, with the preamble and the tools that were sent, so
     // that it can be shown later what the model saw.

@@ -48,6 +48,8 @@ constexpr std::uint16_t scheme_own_first = 256;  // From here on: tokenizers bro
 
 // "approx".
 std::shared_ptr<const Tokenizer> approx_tokenizer();
+// "o200k_base", the default: exact for the models that most people use.
+std::shared_ptr<const Tokenizer> exact_tokenizer();
 
 // A built-in tokenizer by its name in the table; `not_found` lists the names there are.
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(std::string_view name);

@@ -6,8 +6,10 @@ namespace palimpsest {
 
 Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
     PAL_TRY(store, open_store_or_holder(settings.store, options));
-    return Memory(std::move(store),
-                  {.store = std::move(options), .message_bytes_max = settings.message_bytes_max});
+    PAL_TRY(tokenizer, open_tokenizer(settings.tokenizer));
+    return Memory(std::move(store), {.store = std::move(options),
+                                     .tokenizer = std::move(tokenizer),
+                                     .message_bytes_max = settings.message_bytes_max});
 }
 
 Result<std::unique_ptr<Model>> open_model(const Settings& settings) {

@@ -46,4 +46,16 @@ Count count_text(const Tokenizer& tokenizer, std::string_view text) {
     return as_count(tokenizer, tokenizer.count(text));
 }
 
+Result<Count> count_edit(const Tokenizer& tokenizer, const Edit& edit) {
+    if (edit.treatment == Treatment::folded || edit.treatment == Treatment::dropped)
+        return count_text(tokenizer, view_of(edit.result));
+    PAL_TRY(message, read_message(edit.format, edit.result));
+    return count_message(tokenizer, message);
+}
+
+Result<Count> known_count(const Tokenizer& tokenizer, const Edit& edit) {
+    if (edit.after.scheme == tokenizer.scheme()) return edit.after;
+    return count_edit(tokenizer, edit);
+}
+
 }  // namespace palimpsest

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "engine/count.h"
 #include "store/lineage.h"
 
 namespace palimpsest {
@@ -47,6 +48,29 @@ Result<Fold> fold_in(Store& store, const Header& header, const std::optional<Bas
     PAL_TRY(changes, read_changes(store, header, applied));
     if (!undo) changes.push_back(change);
     return refold(changes, upto);
+}
+
+bool is_earlier_edit(const Run& run) {
+    return run.treatment != Treatment::verbatim && run.treatment != Treatment::dropped &&
+           run.by != seq_of_new;
+}
+
+// A fold carries the counts of edits as they were stored. Those of runs that are counted anew are
+// made to be of this tokenizer's scheme.
+Result<void> recount_edits(Store& store, const Tokenizer& tokenizer, const Header& header,
+                           Fold& fold, const std::vector<Range>& anew) {
+    for (Run& run : fold.runs) {
+        const bool is_anew = std::ranges::binary_search(anew, run.range.from, {}, &Range::from);
+        if (!is_anew || !is_earlier_edit(run)) continue;
+        PAL_TRY(entry, read_entry(store, header, run.by));
+        const auto* compaction = std::get_if<CompactionEntry>(&entry.body);
+        if (!compaction || run.edit >= compaction->edits.size())
+            return fail(ErrorCode::internal,
+                        "an edit that is in force is missing; run `pal doctor`");
+        PAL_TRY(count, known_count(tokenizer, compaction->edits[run.edit]));
+        run.tokens = count.tokens;
+    }
+    return {};
 }
 
 // One item for each message, with nothing but its shape: enough to find groups.
@@ -107,7 +131,9 @@ Result<Body> with_basis(Store& store, const Tokenizer& tokenizer, const Header& 
     // Counts made by another tokenizer are of no use: they are made anew.
     const Basis* old = newest && newest->scheme == tokenizer.scheme() ? &*newest : nullptr;
     PAL_TRY(fold, fold_in(store, header, newest, upto, body));
-    PAL_TRY(facts, load_facts(store, tokenizer, header, facts_needed(fold, old)));
+    const std::vector<Range> anew = facts_needed(fold, old);
+    PAL_CHECK(recount_edits(store, tokenizer, header, fold, anew));
+    PAL_TRY(facts, load_facts(store, tokenizer, header, anew));
     facts.insert(facts.end(), unwritten.begin(), unwritten.end());
     *basis_of(body) = store_basis(seal_basis(fold, old, facts, tokenizer.scheme()));
     return body;

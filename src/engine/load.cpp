@@ -52,10 +52,12 @@ constexpr std::string_view scrubbed_summary =
     "[A summary stood here. It was removed because it covered content that was removed.]";
 
 // A cleared, shortened or folded run as the item that stands for it.
-Result<Item> edited_item(const Edit& edit, const BasisItem& run, const Entry& by, FormatId format) {
+Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const BasisItem& run,
+                         const Entry& by, FormatId format) {
+    PAL_TRY(count, known_count(tokenizer, edit));
     Item item;
     item.range = run.range;
-    item.tokens = edit.after.tokens;
+    item.tokens = count.tokens;
     item.reason = edit.reason;
     item.by = by.seq;
     item.at = by.at;
@@ -69,7 +71,7 @@ Result<Item> edited_item(const Edit& edit, const BasisItem& run, const Entry& by
         PAL_TRY(message, read_message(edit.format, edit.result));
         item.message = std::move(message);
     }
-    item.message.count = edit.after;
+    item.message.count = count;
     return item;
 }
 
@@ -115,7 +117,7 @@ private:
             return {};
         }
         PAL_TRY(edit, find_edit(edits_, run));
-        PAL_TRY(item, edited_item(*edit, run, edits_.at(run.by), format));
+        PAL_TRY(item, edited_item(tokenizer_, *edit, run, edits_.at(run.by), format));
         items_.push_back(std::move(item));
         return {};
     }

@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "engine/input.h"
 #include "engine/load.h"
+#include "engine/pooled_tokenizer.h"
 #include "engine/state.h"
 #include "store/lineage.h"
 
@@ -60,7 +61,8 @@ std::vector<std::string> message_ids(const LogId& log, Seq first, Seq last) {
 Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     : state_(std::make_unique<State>()) {
     state_->store = std::move(store);
-    state_->tokenizer = options.tokenizer ? options.tokenizer : approx_tokenizer();
+    state_->tokenizer = std::make_shared<PooledTokenizer>(options.tokenizer ? options.tokenizer
+                                                                            : exact_tokenizer());
     state_->clock = options.store.clock ? options.store.clock : Clock(system_now);
     state_->message_bytes_max = options.message_bytes_max;
     state_->call_notes = options.call_notes;

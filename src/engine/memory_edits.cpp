@@ -99,13 +99,6 @@ Result<void> check_edit(const Edit& edit, const View& view) {
     return {};
 }
 
-Result<Count> cost_of(const Tokenizer& tokenizer, const Edit& edit) {
-    if (edit.treatment == Treatment::folded || edit.treatment == Treatment::dropped)
-        return count_text(tokenizer, view_of(edit.result));
-    PAL_TRY(message, read_message(edit.format, edit.result));
-    return count_message(tokenizer, message);
-}
-
 }  // namespace
 
 std::string_view outcome_name(Compaction::Outcome outcome) {
@@ -231,7 +224,7 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
         for (const Item& item : based_on.items)
             if (edit.range.contains(item.range.from)) before += item.tokens;
         edit.before = {state_->tokenizer->scheme(), static_cast<std::uint32_t>(before)};
-        PAL_TRY(after, cost_of(*state_->tokenizer, edit));
+        PAL_TRY(after, count_edit(*state_->tokenizer, edit));
         edit.after = after;
         entry.tokens_after += edit.after.tokens;
         entry.tokens_after -= std::min(entry.tokens_after, before);

@@ -41,7 +41,7 @@ bool scrub_edits(CompactionEntry& entry, Seq seq, const MessageEntry& left) {
         if (!edit.range.contains(seq) || !edit.result || edit.scrubbed) continue;
         const bool folded = edit.treatment == Treatment::folded;
         edit.result = folded ? make_bytes("") : left.message.raw;
-        edit.after.tokens = folded ? 0 : left.message.count.tokens;
+        edit.after = {left.message.count.scheme, folded ? 0 : left.message.count.tokens};
         edit.reason = "scrubbed";
         edit.scrubbed = true;
         changed = true;

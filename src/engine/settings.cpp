@@ -11,6 +11,8 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view model_names[] = {"echo"};
+constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o200k_harmony",
+                                                "p50k_base",  "r50k_base",   "approx"};
 constexpr std::string_view log_levels[] = {"quiet", "info"};
 constexpr std::uint64_t mib = 1u << 20;
 
@@ -60,6 +62,8 @@ constexpr Setting table[] = {
      400 * mib,
      {},
      "Larger messages are refused with too_large."},
+    {"tokenizer", &Settings::tokenizer, SettingKind::choice, SettingScope::store, "NAME", 0, 0,
+     tokenizer_names, "How messages are counted; approx is one token for four bytes."},
     {"model", &Settings::model, SettingKind::choice, SettingScope::model, "NAME", 0, 0, model_names,
      "The model that answers; echo works offline and repeats what was said."},
     {"listen",

@@ -54,6 +54,10 @@ std::shared_ptr<const Tokenizer> approx_tokenizer() {
     return std::make_shared<ApproxTokenizer>();
 }
 
+std::shared_ptr<const Tokenizer> exact_tokenizer() {
+    return *open_encoding("o200k_base");
+}
+
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(std::string_view name) {
     if (name == "approx") return approx_tokenizer();
     Result<std::shared_ptr<const Encoding>> encoding = open_encoding(name);

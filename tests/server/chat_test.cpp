@@ -36,7 +36,7 @@ TEST(chat, answers_and_stores_both_sides) {
     const Told told = running.ask("POST", "/api/v1/chat", R"({"message":"hello you"})");
     ASSERT_EQ(told.status(), 200) << told.response.body;
     EXPECT_EQ(told.json().find("message")->find("content")->string(),
-              "hello you\n\n[echo: sent 1 messages, 3 tokens]");
+              "hello you\n\n[echo: sent 1 messages, 2 tokens]");
     const std::string id = told.text("conversation_id");
     EXPECT_TRUE(id.starts_with("conv_"));
     EXPECT_EQ(running.ask("GET", conversations + "/" + id).number("messages"), 2);
@@ -61,7 +61,7 @@ TEST(chat, streams_words_and_then_the_whole_answer) {
     std::string text;
     for (const Event& event : events)
         if (event.name == "delta") text += field(event.data, "text");
-    EXPECT_EQ(text, "one two\nevent: x\n\n[echo: sent 1 messages, 4 tokens]");
+    EXPECT_EQ(text, "one two\nevent: x\n\n[echo: sent 1 messages, 6 tokens]");
     ASSERT_EQ(events.back().name, "done");
     EXPECT_EQ(field(field(events.back().data, "message"), "content"), text);
     EXPECT_EQ(field(events.back().data, "turn_id"), field(events.front().data, "turn_id"));

@@ -1,0 +1,131 @@
+// What messages cost: counted once when they are written, exactly, by whichever tokenizer.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "core/fold.h"
+#include "engine/pooled_tokenizer.h"
+#include "palimpsest/memory.h"
+#include "support/engine.h"
+#include "support/wrapped_store.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+
+namespace {
+
+// A tokenizer with one price for every text that is not empty, and how often it was asked.
+struct FixedPrice {
+    std::atomic<int> calls = 0;
+    std::shared_ptr<const Tokenizer> tokenizer(std::uint64_t price, std::uint16_t scheme) {
+        return make_tokenizer({"fixed", scheme, [this, price](std::string_view) {
+                                   ++calls;
+                                   return price;
+                               }});
+    }
+};
+
+Edit fold_of(std::uint64_t from, std::uint64_t to, std::string_view summary) {
+    Edit edit;
+    edit.treatment = Treatment::folded;
+    edit.range = {Seq{from}, Seq{to}};
+    edit.result = make_bytes(std::string(summary));
+    return edit;
+}
+
+std::uint64_t basis_tokens(Memory& memory, const ConversationId& name) {
+    const auto log = memory.log(name, {.kinds = basis_kinds});
+    EXPECT_TRUE(log && !log->empty());
+    return tokens_of(resolve_basis(log->back()));
+}
+
+}  // namespace
+
+TEST(counting, is_exact_unless_asked_otherwise) {
+    Memory exact = open_memory();
+    Memory approx(memory_store(), {.tokenizer = approx_tokenizer()});
+    for (Memory* memory : {&exact, &approx})
+        ASSERT_TRUE(memory->append(alice, {.messages = user("Tokenization is exact here.")}));
+    EXPECT_EQ(exact.view(alice)->tokens, 6u);   // Token|ization| is| exact| here|.
+    EXPECT_EQ(approx.view(alice)->tokens, 7u);  // 27 bytes
+}
+
+TEST(counting, another_tokenizer_counts_what_is_shown_and_totals_stay_right) {
+    auto store = memory_store();
+    Traffic traffic;
+    FixedPrice ten, seven;
+    Memory first(std::make_unique<WrappedStore>(*store, traffic),
+                 {.tokenizer = ten.tokenizer(10, 300)});
+    for (const char* text : {"one", "two", "three", "four", "five"})
+        ASSERT_TRUE(first.append(alice, {.messages = user(text)}));
+    const auto before = first.view(alice);
+    ASSERT_TRUE(first.splice(alice, *before, {fold_of(1, 3, "early")}, Cause::request));
+    EXPECT_EQ(first.view(alice)->tokens, 30u);
+    EXPECT_EQ(basis_tokens(first, alice), 30u);
+
+    Memory second(std::make_unique<WrappedStore>(*store, traffic),
+                  {.tokenizer = seven.tokenizer(7, 301)});
+    EXPECT_EQ(second.view(alice)->tokens, 21u);
+    EXPECT_EQ(seven.calls, 3);  // the summary, four and five; not what the summary stands for
+    // An edit writes a basis: all of it is of the new scheme, also the summary that it keeps.
+    ASSERT_TRUE(second.pin(alice, Seq{4}));
+    EXPECT_EQ(basis_tokens(second, alice), 21u);
+    ASSERT_TRUE(second.append(alice, {.messages = user("six")}));
+    EXPECT_EQ(second.view(alice)->tokens, 28u);
+    // And back again, through an undo, which folds from scratch.
+    ASSERT_TRUE(first.undo(alice));
+    EXPECT_EQ(basis_tokens(first, alice), 40u);
+    EXPECT_EQ(first.view(alice)->tokens, 40u);
+}
+
+TEST(counting, a_reopened_store_is_not_counted_again) {
+    auto store = memory_store();
+    Traffic traffic;
+    FixedPrice price;
+    Memory first(std::make_unique<WrappedStore>(*store, traffic),
+                 {.tokenizer = price.tokenizer(10, 300)});
+    ASSERT_TRUE(first.append(alice, {.messages = user("one")}));
+    const int calls = price.calls;
+    Memory second(std::make_unique<WrappedStore>(*store, traffic),
+                  {.tokenizer = price.tokenizer(10, 300)});
+    EXPECT_EQ(second.view(alice)->tokens, 10u);
+    EXPECT_EQ(price.calls, calls);
+}
+
+TEST(counting, threads_share_a_tokenizer_and_never_a_counter) {
+    // Counts are only right if no other thread is inside the same counter.
+    class Exclusive final : public TokenCounter {
+    public:
+        std::uint64_t count(std::string_view text) override {
+            EXPECT_FALSE(inside_.exchange(true));
+            std::this_thread::yield();
+            inside_ = false;
+            return text.size();
+        }
+
+    private:
+        std::atomic<bool> inside_ = false;
+    };
+    class Source final : public Tokenizer {
+    public:
+        std::string_view name() const override { return "exclusive"; }
+        std::uint16_t scheme() const override { return 302; }
+        std::uint64_t count(std::string_view text) const override { return text.size(); }
+        std::unique_ptr<TokenCounter> counter() const override {
+            ++made;
+            return std::make_unique<Exclusive>();
+        }
+        mutable std::atomic<int> made = 0;
+    };
+    const auto source = std::make_shared<Source>();
+    const PooledTokenizer pooled(source);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 12; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 500; ++i) EXPECT_EQ(pooled.count("three"), 5u);
+        });
+    threads.clear();
+    EXPECT_GE(source->made, 1);
+    EXPECT_LT(source->made, 12 * 500);
+}
