@@ -8,14 +8,45 @@ namespace {
 
 using Terms = std::array<double, Calibration::terms>;
 
-// How far from the prior each weight may be; a hundredth of it is how far it may drift per request.
-constexpr Terms doubt = {0.3, 0.5, 1, 1, 1};
+// What a term is worth at first, how far from that it may be; a hundredth of that is how far it may
+// drift per request. The order is that of terms_of().
+constexpr Terms doubt = {0.1, 0.2, 0.2, 0.2, 2, 10, 10, 8, 80, 60, 20, 60, 0.3};
 
-// Text, tool schemas, what we believe the service adds to messages and to tools, media.
+Terms first_weights(const Overheads& known) {
+    return {1.15,
+            1.3,
+            1.2,
+            1.2,
+            static_cast<double>(known.per_message),
+            static_cast<double>(known.per_call),
+            static_cast<double>(known.per_result),
+            15,
+            static_cast<double>(known.tools),
+            0,
+            15,
+            100,
+            1};
+}
+
+// Tokens of text, of calls, of declared tools, of the schema of a reply; how many messages (and
+// one for the reply), calls, results and tools; whether there are tools, one must be called, the
+// model is to think, the reply has a schema; tokens of media.
 Terms terms_of(const RequestCount& count) {
-    return {static_cast<double>(count.messages), static_cast<double>(count.tools),
-            static_cast<double>(count.overhead), static_cast<double>(count.tool_overhead),
-            static_cast<double>(count.media)};
+    const RequestShape& shape = count.shape;
+    const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+    return {number(count.messages - std::min(count.messages, shape.arguments)),
+            number(shape.arguments),
+            number(count.tools - std::min(count.tools, shape.reply_schema)),
+            number(shape.reply_schema),
+            number(shape.messages + 1),
+            number(shape.calls),
+            number(shape.results),
+            number(shape.tools),
+            number(shape.tools != 0),
+            number(shape.forced),
+            number(shape.thinking),
+            number(shape.reply_schema != 0),
+            number(count.media)};
 }
 
 double dot(const Terms& left, const Terms& right) {
@@ -36,7 +67,8 @@ void ByteEstimator::learn(std::size_t bytes, std::uint64_t tokens) {
     rate_ += weight * (seen - rate_);
 }
 
-Calibration::Calibration() {
+Calibration::Calibration(const ModelSpec& model) {
+    state_.weights = first_weights(model.overheads);
     for (std::size_t i = 0; i < terms; ++i) state_.spread[i][i] = doubt[i] * doubt[i];
 }
 

@@ -27,16 +27,17 @@ private:
 
 class Calibration {
 public:
-    static constexpr std::size_t terms = 5;
+    static constexpr std::size_t terms = 13;
     // Everything there is to save: weights, their covariance, mean relative error, samples.
     struct State {
-        std::array<double, terms> weights = {1.2, 1.2, 1, 1, 1};
+        std::array<double, terms> weights = {};
         std::array<std::array<double, terms>, terms> spread = {};
         double error = 0;  // Exponential average of |estimate - reported| / reported.
         std::uint64_t samples = 0;
     };
 
-    Calibration();
+    // Starts from what is known about the model.
+    explicit Calibration(const ModelSpec& model);
     explicit Calibration(const State& state) : state_(state) {}
 
     std::uint64_t estimate(const RequestCount& count) const;

@@ -11,10 +11,10 @@ constexpr Overheads reasoning = {.per_request = 2,
                                  .per_typed_tool = 0,
                                  .joins_calls = false};
 constexpr Overheads claude = {.per_request = 3,
-                              .per_message = 3,
+                              .per_message = 4,
                               .per_call = 30,
                               .per_result = 20,
-                              .tools = 340,
+                              .tools = 346,
                               .tools_system = 0,
                               .per_typed_tool = 0,
                               .joins_calls = false};

@@ -25,6 +25,8 @@ public:
         if (const auto tools = request.find("tools"); tools && tools->size() != 0)
             count_tools(*tools, has_system);
         if (const auto format = request.find("response_format")) count_format(*format);
+        const auto choice = request.find("tool_choice");
+        sum_.shape.forced = choice && (choice->is_object() || choice->string() == "required");
         sum_.overhead = static_cast<std::uint64_t>(std::max<std::int64_t>(overhead_, 0));
         return sum_;
     }
@@ -39,6 +41,7 @@ private:
 
     void count_message(JsonValue message, std::string_view role) {
         add(model_.overheads.per_message);
+        ++sum_.shape.messages;
         sum_.messages += tokens(role);
         if (const auto content = message.find("content")) count_content(*content);
         if (const auto name = message.find("name")) {
@@ -48,6 +51,7 @@ private:
         if (const auto calls = message.find("tool_calls")) count_calls(*calls);
         if (role != "tool") return;
         add(model_.overheads.per_result);
+        ++sum_.shape.results;
         sum_.messages += tokens(call_names_[std::string(text(message, "tool_call_id"))]);
     }
 
@@ -76,6 +80,8 @@ private:
                       std::string("{\"recipient_name\":\"functions.") + std::string(name) +
                       "\",\"parameters\":" + std::string(arguments) + "}";
         }
+        sum_.shape.calls += static_cast<std::uint32_t>(calls.size());
+        sum_.shape.arguments += apart;
         if (model_.overheads.joins_calls && calls.size() > 1) {
             add(1);
             sum_.messages +=
@@ -89,6 +95,7 @@ private:
     void count_tools(JsonValue tools, bool has_system) {
         const ToolText declared = tool_text(tools);
         sum_.tools += tokens(declared.text);
+        sum_.shape.tools = static_cast<std::uint32_t>(tools.size());
         add(model_.overheads.tools + (has_system ? model_.overheads.tools_system : 0));
         add(std::int64_t{model_.overheads.per_typed_tool} * declared.typed_tools);
     }
@@ -98,7 +105,8 @@ private:
         const auto schema = wrapper ? wrapper->find("schema") : wrapper;
         if (!schema) return;
         add(model_.overheads.schema);
-        sum_.tools += tokens(compact_json(schema->raw()));
+        sum_.shape.reply_schema = tokens(compact_json(schema->raw()));
+        sum_.tools += sum_.shape.reply_schema;
     }
 
     const ModelSpec& model_;

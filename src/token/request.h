@@ -10,12 +10,22 @@
 
 namespace palimpsest {
 
+// What a request has, as far as services are known to charge for it.
+struct RequestShape {
+    std::uint64_t arguments = 0;     // Tokens of calls, their names and arguments: of `messages`.
+    std::uint64_t reply_schema = 0;  // Tokens of the schema of a structured reply: of `tools`.
+    std::uint32_t messages = 0, calls = 0, results = 0, tools = 0;
+    bool forced = false;    // The model must call a tool.
+    bool thinking = false;  // It is asked to think first.
+};
+
 // Tokens of a request by what they are spent on.
 struct RequestCount {
     std::uint64_t messages = 0, tools = 0, media = 0;
     std::uint64_t overhead = 0;       // Around messages,
     std::uint64_t tool_overhead = 0;  // and for having tools.
     bool server_tools = false;        // The service runs tools of its own: more than we can see.
+    RequestShape shape = {};
     std::uint64_t total() const { return messages + tools + media + overhead + tool_overhead; }
 };
 

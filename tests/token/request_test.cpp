@@ -108,7 +108,8 @@ TEST(chat_request, calls_and_results_repeat_the_tools_name) {
 
 TEST(chat_request, refuses_what_is_not_a_request) {
     const ModelSpec& spec = *find_model("gpt-4o").spec;
-    const auto counter = (*open_encoding("o200k_base"))->counter();
+    const auto encoding = *open_encoding("o200k_base");
+    const auto counter = encoding->counter();
     EXPECT_FALSE(count_chat_request(spec, *counter, "[]"));
     EXPECT_FALSE(count_chat_request(spec, *counter, R"({"messages":7})"));
     EXPECT_FALSE(count_chat_request(spec, *counter, "{"));
@@ -138,25 +139,35 @@ TEST(byte_estimator, is_an_exponential_average_that_ignores_empty_samples) {
 }
 
 TEST(calibration, finds_the_weights_of_a_service_and_reports_its_error) {
-    Calibration calibration;
-    for (std::uint64_t i = 1; i <= 40; ++i) {
-        const RequestCount count{
-            .messages = i * 37 % 500 + 20, .tools = i % 3 * 60, .overhead = i % 7 * 4 + 3};
-        const auto reported = static_cast<std::uint64_t>(
+    Calibration calibration(*find_model("claude-sonnet-4-5").spec);
+    const auto request = [](std::uint64_t text, std::uint32_t tools, std::uint32_t messages) {
+        return RequestCount{.messages = text,
+                            .tools = tools * std::uint64_t{60},
+                            .shape = {.messages = messages, .tools = tools}};
+    };
+    // A service with its own prices: text 1.37, schemas 1.6, a message 6, a tool 20, tools 500.
+    const auto charge = [](const RequestCount& count) {
+        return static_cast<std::uint64_t>(
             1.37 * static_cast<double>(count.messages) + 1.6 * static_cast<double>(count.tools) +
-            1.5 * static_cast<double>(count.overhead));
-        calibration.learn(count, reported);
+            6.0 * (count.shape.messages + 1) + 20.0 * count.shape.tools +
+            (count.shape.tools != 0 ? 500 : 0));
+    };
+    for (std::uint32_t i = 1; i <= 40; ++i) {
+        const RequestCount count = request(i * 37 % 500 + 20, i % 3, i % 7 + 1);
+        calibration.learn(count, charge(count));
     }
     EXPECT_LT(calibration.state().error, 0.02);
-    const RequestCount next{.messages = 1000, .tools = 100, .overhead = 10};
-    EXPECT_NEAR(static_cast<double>(calibration.estimate(next)), 1545, 30);
+    const RequestCount next = request(1000, 2, 3);
+    EXPECT_NEAR(static_cast<double>(calibration.estimate(next)), static_cast<double>(charge(next)),
+                30);
     const Calibration restored(calibration.state());
     EXPECT_EQ(restored.estimate(next), calibration.estimate(next));
 }
 
 TEST(messages_request, counts_blocks_and_marks_tools_of_the_service) {
     const ModelSpec& spec = *find_model("claude-sonnet-4-5").spec;
-    const auto counter = (*open_encoding("o200k_base"))->counter();
+    const auto encoding = *open_encoding("o200k_base");
+    const auto counter = encoding->counter();
     const auto plain = count_messages_request(
         spec, *counter,
         R"({"system":"be brief","messages":[{"role":"user","content":"hello world"},
@@ -167,10 +178,44 @@ TEST(messages_request, counts_blocks_and_marks_tools_of_the_service) {
     EXPECT_EQ(plain->messages, 2u + 2 + 1 + counter->count(R"({"a":1})") + 1);
     EXPECT_EQ(plain->tools, 1u + counter->count(R"({"type":"object"})"));
     EXPECT_FALSE(plain->server_tools);
+    EXPECT_EQ(plain->shape.messages, 3u);
+    EXPECT_EQ(plain->shape.calls, 1u);
+    EXPECT_EQ(plain->shape.results, 1u);
+    EXPECT_EQ(plain->shape.tools, 1u);
     const auto search = count_messages_request(
         spec, *counter,
         R"({"messages":[],"tools":[{"type":"web_search_20250305","name":"web_search"}]})");
     EXPECT_TRUE(search->server_tools);
+}
+
+TEST(messages_request, leaves_out_what_the_service_leaves_out) {
+    const ModelSpec& spec = *find_model("claude-sonnet-4-5").spec;
+    const auto encoding = *open_encoding("o200k_base");
+    const auto counter = encoding->counter();
+    const auto count = [&](const std::string& body) {
+        return count_messages_request(spec, *counter, body).value();
+    };
+    const std::string thought = R"({"role":"assistant","content":[{"type":"thinking",
+        "thinking":"long ago"},{"type":"text","text":"yes"}]})";
+    const std::string ask = R"({"role":"user","content":"hello"})";
+    // Thinking counts in the turn that it belongs to, not in later ones.
+    EXPECT_EQ(count(R"({"messages":[)" + ask + "," + thought + "]}").messages, 4u);
+    EXPECT_EQ(count(R"({"messages":[)" + ask + "," + thought + "," + ask + "]}").messages, 3u);
+    // A tool that is loaded later counts once a result refers to it.
+    const std::string tools =
+        R"("tools":[{"name":"stop","defer_loading":true,"input_schema":{"type":"object"}}]})";
+    EXPECT_EQ(count(R"({"messages":[],)" + tools).tools, 0u);
+    EXPECT_GT(count(R"({"messages":[{"role":"user","content":[{"type":"tool_result","content":
+        [{"type":"tool_reference","tool_name":"stop"}]}]}],)" +
+                    tools)
+                  .tools,
+              0u);
+    const RequestCount ruled = count(
+        R"({"messages":[],"tool_choice":{"type":"any"},"thinking":{"type":"enabled"},
+            "output_config":{"format":{"schema":{"type":"object"}}}})");
+    EXPECT_TRUE(ruled.shape.forced);
+    EXPECT_TRUE(ruled.shape.thinking);
+    EXPECT_EQ(ruled.shape.reply_schema, counter->count(R"({"type":"object"})"));
 }
 
 }  // namespace
