@@ -33,6 +33,16 @@ Result<Message> read_message(FormatId format, Bytes raw);
 // Fields beside the list (a system prompt, tools) are not read: see read_request().
 Result<std::vector<Message>> read_messages(FormatId format, Bytes json);
 
+// The same without a copy, for those who look before they keep: all messages are checked and have
+// their shape and fingerprint, their bytes are where they are in `json`. An `input` that is a
+// string is a message of the user whose raw is that string.
+struct MessageView {
+    Shape shape = {};
+    Fingerprint fingerprint = {};
+    std::string_view raw = {};
+};
+Result<std::vector<MessageView>> scan_messages(FormatId format, std::string_view json);
+
 // The parts, in order. Their views stay good as long as the Parts or a copy of it lives.
 Result<Parts> read_parts(const Message& message);
 

@@ -9,14 +9,6 @@ std::string_view json_kind_name(JsonKind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-std::string_view JsonValue::string() const {
-    const JsonNode& at = node();
-    if (kind() != JsonKind::string) return {};
-    const char* from = at.link == json_not_in_arena ? tape_->text.data() + at.begin + 1
-                                                    : tape_->arena.get() + at.link;
-    return {from, at.size};
-}
-
 std::optional<bool> JsonValue::boolean() const {
     if (kind() != JsonKind::boolean) return std::nullopt;
     return raw().front() == 't';
@@ -43,12 +35,6 @@ std::optional<std::int64_t> JsonValue::integer() const {
 
 std::size_t JsonValue::size() const {
     return kind() >= JsonKind::array ? node().size : 0;
-}
-
-std::optional<JsonValue> JsonValue::find(std::string_view key) const {
-    for (const JsonMember& member : members())
-        if (member.key == key) return member.value;
-    return std::nullopt;
 }
 
 }  // namespace palimpsest

@@ -156,8 +156,20 @@ private:
     JsonValue value_;
 };
 
+inline std::string_view JsonValue::string() const {
+    const JsonNode& at = node();
+    if (kind() != JsonKind::string) return {};
+    const char* from = at.link == json_not_in_arena ? tape_->text.data() + at.begin + 1
+                                                    : tape_->arena.get() + at.link;
+    return {from, at.size};
+}
 inline JsonMembers JsonValue::members() const {
     return JsonMembers(*this);
+}
+inline std::optional<JsonValue> JsonValue::find(std::string_view key) const {
+    for (const JsonMember& member : members())
+        if (member.key == key) return member.value;
+    return std::nullopt;
 }
 inline JsonElements JsonValue::elements() const {
     return JsonElements(*this);

@@ -14,19 +14,27 @@
 namespace palimpsest {
 namespace {
 
-// The first byte of `at` that is a quote, a backslash, a control character or not ASCII; or `end`.
-const char* skip_plain(const char* at, const char* end) {
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(' ');
+// Marks quotes, backslashes, control characters and what is not ASCII in 16 bytes. Compared as
+// signed numbers, bytes from 0x80 on are below a space too.
+inline __m128i special_bytes(const char* at) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+                        _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')));
+}
+
+// The first of those from `at` on; or `end`. Keys end in the first 16 bytes, long texts are passed
+// 64 at a time.
+inline const char* skip_plain(const char* at, const char* end) {
     for (; end - at >= 16; at += 16) {
-        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        // Compared as signed numbers, bytes from 0x80 on are below a space too.
-        const __m128i stop = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-            _mm_cmplt_epi8(bytes, space));
-        const auto mask = static_cast<unsigned>(_mm_movemask_epi8(stop));
+        const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special_bytes(at)));
         if (mask != 0) return at + std::countr_zero(mask);
+        while (end - at >= 80) {
+            const __m128i low = _mm_or_si128(special_bytes(at + 16), special_bytes(at + 32));
+            const __m128i high = _mm_or_si128(special_bytes(at + 48), special_bytes(at + 64));
+            if (_mm_movemask_epi8(_mm_or_si128(low, high)) != 0) break;
+            at += 64;
+        }
     }
     while (at < end && *at >= ' ' && *at != '"' && *at != '\\') ++at;
     return at;
@@ -246,6 +254,22 @@ private:
     }
 
     bool string() {
+        const char* const from = at_ + 1;
+        const char* const stop = skip_plain(from, end_);
+        if (stop == end_ || *stop != '"') return odd_string();
+        JsonNode node;
+        node.begin = position();
+        node.end = node.begin + static_cast<std::uint32_t>(stop - at_) + 1;
+        node.link = json_not_in_arena;
+        node.size = static_cast<std::uint32_t>(stop - from) & 0x1fffffffU;
+        node.kind = static_cast<unsigned>(JsonKind::string) & 7U;
+        tape_.nodes.push_back(node);
+        at_ = stop + 1;
+        return true;
+    }
+
+    // A string with escapes, with more than ASCII in it, or broken.
+    bool odd_string() {
         JsonNode& node = add(JsonKind::string);
         const char* const from = ++at_;
         if (!plain()) return false;

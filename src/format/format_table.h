@@ -20,8 +20,9 @@ class RepairWork;
 struct Format {
     FormatId id = FormatId::openai_chat;
     std::string_view name;
-    // One message. Errors carry the path of the field inside the message (Error::param).
-    Result<NeutralMessage> (*read)(JsonValue json) = nullptr;
+    // One message. Errors carry the path of the field inside the message (Error::param). It is read
+    // into `blank`, so that a reader of many lends the memory of the one before.
+    Result<NeutralMessage> (*read_into)(JsonValue json, NeutralMessage blank) = nullptr;
     // One message as one or more messages or items of this format. What has no place in it is
     // named in `lost`, one line each.
     std::vector<std::string> (*write)(const NeutralMessage& message,
@@ -31,19 +32,21 @@ struct Format {
     // Makes what `check` refuses acceptable; format/repair_work.h.
     void (*repair)(RepairWork& work) = nullptr;
     std::string_view list_fields[3];  // where a request body keeps its messages
+
+    Result<NeutralMessage> read(JsonValue json) const { return read_into(json, {}); }
 };
 
 const Format& format_of(FormatId id);
 std::span<const Format> format_table();
 
 // The formats' own files.
-Result<NeutralMessage> read_openai_chat(JsonValue json);
+Result<NeutralMessage> read_openai_chat(JsonValue json, NeutralMessage blank);
 std::vector<std::string> write_openai_chat(const NeutralMessage& message,
                                            std::vector<std::string>& lost);
-Result<NeutralMessage> read_openai_responses(JsonValue json);
+Result<NeutralMessage> read_openai_responses(JsonValue json, NeutralMessage blank);
 std::vector<std::string> write_openai_responses(const NeutralMessage& message,
                                                 std::vector<std::string>& lost);
-Result<NeutralMessage> read_anthropic(JsonValue json);
+Result<NeutralMessage> read_anthropic(JsonValue json, NeutralMessage blank);
 std::vector<std::string> write_anthropic(const NeutralMessage& message,
                                          std::vector<std::string>& lost);
 

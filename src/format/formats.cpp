@@ -47,33 +47,58 @@ std::unexpected<Error> placed(Error error, std::string_view where) {
     return std::unexpected(std::move(error));
 }
 
-Result<Message> message_of(const Format& format, JsonValue json, Bytes raw) {
-    PAL_TRY(neutral, format.read(json));
-    Message message{.format = format.id};
-    message.shape = shape_of(neutral);
-    message.fingerprint = fingerprint_of(neutral);
-    message.raw = std::move(raw);
-    return message;
-}
+// Reads messages one after the other in the same memory.
+class MessageReader {
+public:
+    explicit MessageReader(const Format& format) : format_(format) {}
 
-Result<std::vector<Message>> read_list(const Format& format, JsonValue list,
-                                       std::string_view name) {
-    std::vector<Message> messages;
-    messages.reserve(list.size());
-    for (const JsonValue element : list.elements()) {
-        auto message = message_of(format, element, make_bytes(std::string(element.raw())));
-        if (!message)
-            return placed(std::move(message).error(),
-                          std::string(name) + "[" + std::to_string(messages.size()) + "]");
-        messages.push_back(std::move(*message));
+    // Shape and fingerprint; `view` is a fresh one.
+    Result<void> read(JsonValue json, MessageView& view) {
+        PAL_TRY(neutral, format_.read_into(json, std::move(blank_)));
+        set_shape(view.shape, neutral);
+        view.fingerprint = fingerprint_of(neutral, room_);
+        view.raw = json.raw();
+        blank_ = std::move(neutral);
+        blank_.clear();
+        return {};
     }
-    return messages;
+
+private:
+    const Format& format_;
+    NeutralMessage blank_;
+    std::string room_;
+};
+
+Message message_of(const Format& format, MessageView&& view, Bytes raw) {
+    return {.format = format.id,
+            .shape = std::move(view.shape),
+            .raw = std::move(raw),
+            .fingerprint = view.fingerprint};
 }
 
-Result<std::vector<Message>> read_text_input(const Format& format, JsonValue text) {
-    const std::string raw = "{\"role\":\"user\",\"content\":" + std::string(text.raw()) + "}";
-    PAL_TRY(message, read_message(format.id, make_bytes(raw)));
-    return std::vector<Message>{std::move(message)};
+Result<std::vector<MessageView>> scan_list(const Format& format, JsonValue list,
+                                           std::string_view name) {
+    MessageReader reader(format);
+    std::vector<MessageView> views;
+    views.reserve(list.size());
+    for (const JsonValue element : list.elements()) {
+        auto read = reader.read(element, views.emplace_back());
+        if (!read)
+            return placed(std::move(read).error(),
+                          std::string(name) + "[" + std::to_string(views.size() - 1) + "]");
+    }
+    return views;
+}
+
+std::string user_message(std::string_view json_text) {
+    return "{\"role\":\"user\",\"content\":" + std::string(json_text) + "}";
+}
+
+Result<MessageView> scan_one(const Format& format, JsonValue json) {
+    MessageView view;
+    auto read = MessageReader(format).read(json, view);
+    if (!read) return placed(std::move(read).error(), "message");
+    return view;
 }
 
 struct PartsOwner {
@@ -157,22 +182,39 @@ Result<Message> read_message(FormatId format, Bytes raw) {
     const std::string_view text = trimmed(view_of(raw));
     if (!raw || text.size() != raw->size()) raw = make_bytes(std::string(text));
     PAL_TRY(document, parse_json(*raw));
-    auto message = message_of(format_of(format), document.root(), raw);
-    if (!message) return placed(std::move(message).error(), "message");
-    return message;
+    PAL_TRY(view, scan_one(format_of(format), document.root()));
+    return message_of(format_of(format), std::move(view), std::move(raw));
+}
+
+Result<std::vector<MessageView>> scan_messages(FormatId id, std::string_view json) {
+    const Format& format = format_of(id);
+    PAL_TRY(document, parse_json(json));
+    const JsonValue root = document.root();
+    if (root.is_array()) return scan_list(format, root, "messages");
+    const auto list = find_body_list(format, root);
+    if (list && !list->value.is_string()) return scan_list(format, list->value, list->field);
+    MessageView view;
+    if (list) {
+        PAL_TRY(message, read_message(id, make_bytes(user_message(list->value.raw()))));
+        view = {std::move(message.shape), message.fingerprint, list->value.raw()};
+    } else {
+        PAL_TRY(one, scan_one(format, root));
+        view = std::move(one);
+    }
+    return std::vector<MessageView>{std::move(view)};
 }
 
 Result<std::vector<Message>> read_messages(FormatId id, Bytes json) {
-    const Format& format = format_of(id);
-    PAL_TRY(document, parse_json(view_of(json)));
-    const JsonValue root = document.root();
-    if (root.is_array()) return read_list(format, root, "messages");
-    if (const auto list = find_body_list(format, root)) {
-        if (list->value.is_string()) return read_text_input(format, list->value);
-        return read_list(format, list->value, list->field);
+    PAL_TRY(views, scan_messages(id, view_of(json)));
+    std::vector<Message> messages;
+    messages.reserve(views.size());
+    for (MessageView& view : views) {
+        // Only a string as `input` begins with a quote: it becomes the message that it stands for.
+        std::string raw =
+            view.raw.starts_with('"') ? user_message(view.raw) : std::string(view.raw);
+        messages.push_back(message_of(format_of(id), std::move(view), make_bytes(std::move(raw))));
     }
-    PAL_TRY(message, read_message(id, json));
-    return std::vector<Message>{std::move(message)};
+    return messages;
 }
 
 Result<Parts> read_parts(const Message& message) {

@@ -1,15 +1,12 @@
 #include "format/neutral.h"
 
-#include <algorithm>
-
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/json_write.h"
+#include "format/canonical.h"
 
 namespace palimpsest {
 
-Shape shape_of(const NeutralMessage& message) {
-    Shape shape{.role = message.role};
+void set_shape(Shape& shape, const NeutralMessage& message) {
+    shape.role = message.role;
     for (const NeutralPart& part : message.parts) {
         switch (part.kind) {
             case PartKind::text:
@@ -39,106 +36,113 @@ Shape shape_of(const NeutralMessage& message) {
                 break;
         }
     }
-    return shape;
 }
 
 namespace {
 
-// Fields that differ between two copies of the same thing.
-bool is_volatile(std::string_view key) {
-    return key == "id" || key == "status" || key == "cache_control" || key == "annotations";
-}
-
-enum class Keep : std::uint8_t { all, lasting };
-
-void write_canonical(JsonWriter& out, JsonValue value, Keep keep);
-
-void write_canonical_object(JsonWriter& out, JsonValue value, Keep keep) {
-    std::vector<JsonMember> members;
-    for (const JsonMember& member : value.members())
-        if (keep == Keep::all || !is_volatile(member.key)) members.push_back(member);
-    std::sort(members.begin(), members.end(),
-              [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
-    out.begin_object();
-    for (const JsonMember& member : members) {
-        out.key(member.key);
-        write_canonical(out, member.value, keep);
-    }
-    out.end_object();
-}
-
-// Recurses no deeper than the parser's limit.
-void write_canonical(JsonWriter& out, JsonValue value, Keep keep) {
-    switch (value.kind()) {
-        case JsonKind::object:
-            write_canonical_object(out, value, keep);
-            break;
-        case JsonKind::array:
-            out.begin_array();
-            for (const JsonValue element : value.elements()) write_canonical(out, element, keep);
-            out.end_array();
-            break;
-        case JsonKind::string:
-            out.string(value.string());
-            break;
-        default:
-            out.raw(value.raw());
-    }
-}
-
-std::string canonical(std::string_view json, Keep keep) {
-    const auto document = parse_json(json, {.duplicate_keys = true});
-    if (!document) return std::string(json);
-    std::string out;
-    out.reserve(json.size());
-    JsonWriter writer(out);
-    write_canonical(writer, document->root(), keep);
-    return out;
-}
-
-// What a fingerprint is made of, gathered and hashed at once: messages are short, and setting up an
-// incremental hash would cost more than the copy.
+// What a fingerprint is made of, gathered and hashed at once. Texts and media, which may be long,
+// stand in it as their hashes. Texts that follow each other are one text.
 class Gathered {
 public:
-    void add(std::string_view bytes) { bytes_ += bytes; }
-    void field(std::string_view bytes) {
-        for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(bytes.size() >> (8 * i));
-        bytes_ += bytes;
+    explicit Gathered(std::string& room) : bytes_(room) { bytes_.clear(); }
+
+    void text(std::string_view more) {
+        if (text_.empty()) {
+            text_ = more;
+        } else if (!more.empty()) {
+            if (!joined_) {
+                size_ = bytes_.size();
+                bytes_ += text_;
+            }
+            joined_ = true;
+            bytes_ += more;
+        }
     }
-    void reserve(std::size_t size) { bytes_.reserve(size); }
-    Fingerprint digest() const { return hash_bytes(bytes_); }
+    void add(char mark) {
+        end_text();
+        bytes_ += mark;
+    }
+    void field(std::string_view bytes) {
+        const std::size_t at = begin_field();
+        bytes_ += bytes;
+        end_field(at);
+    }
+    void canonical_field(std::string_view json, JsonKeep keep) {
+        const std::size_t at = begin_field();
+        append_canonical(bytes_, json, keep);
+        end_field(at);
+    }
+    void hash_field(std::string_view bytes) {
+        const Fingerprint hash = hash_bytes(bytes);
+        number(hash.low);
+        number(hash.high);
+    }
+    Fingerprint digest() {
+        end_text();
+        return hash_bytes(bytes_);
+    }
 
 private:
-    std::string bytes_;
+    // Pieces of a text are put behind what is gathered, until it is known where they end.
+    void end_text() {
+        if (text_.empty()) return;
+        const Fingerprint hash =
+            hash_bytes(joined_ ? std::string_view(bytes_).substr(size_) : text_);
+        if (joined_) bytes_.resize(size_);
+        bytes_ += 'T';
+        number(hash.low);
+        number(hash.high);
+        text_ = {};
+        joined_ = false;
+    }
+    void number(std::uint64_t value) {
+        for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+    }
+    std::size_t begin_field() {
+        bytes_.append(8, '\0');
+        return bytes_.size();
+    }
+    // The length stands before the bytes, lowest byte first.
+    void end_field(std::size_t at) {
+        const std::size_t size = bytes_.size() - at;
+        for (unsigned i = 0; i < 8; ++i) bytes_[at - 8 + i] = static_cast<char>(size >> (8 * i));
+    }
+
+    std::string& bytes_;
+    std::string_view text_;  // of the current run
+    std::size_t size_ = 0;   // of what is gathered, while pieces stand behind it
+    bool joined_ = false;
 };
 
 void add_part(Gathered& hasher, const NeutralPart& part) {
     switch (part.kind) {
         case PartKind::tool_call:
-            hasher.add("C");
+            hasher.add('C');
             hasher.field(part.id);
             hasher.field(part.name);
-            hasher.field(part.custom ? std::string(part.arguments)
-                                     : canonical_json(part.arguments));
+            if (part.custom)
+                hasher.field(part.arguments);
+            else
+                hasher.canonical_field(part.arguments, JsonKeep::all);
             break;
         case PartKind::tool_result:
-            hasher.add("R");
+            hasher.add('R');
             hasher.field(part.id);
             break;
         case PartKind::image:
         case PartKind::document:
         case PartKind::audio:
-            hasher.add("M");
-            hasher.field(part.source);
+            hasher.add('M');
+            hasher.hash_field(part.source);
             break;
         case PartKind::compaction:
-            hasher.add("Z");
+            hasher.add('Z');
             hasher.field(part.signature);
             hasher.field(part.text);
             break;
         case PartKind::opaque:
-            hasher.add("O");
-            hasher.field(canonical(part.json, Keep::lasting));
+            hasher.add('O');
+            hasher.canonical_field(part.json, JsonKeep::lasting);
             break;
         case PartKind::text:
         case PartKind::refusal:
@@ -149,34 +153,16 @@ void add_part(Gathered& hasher, const NeutralPart& part) {
 
 }  // namespace
 
-std::string canonical_json(std::string_view json) {
-    return canonical(json, Keep::all);
-}
-
-Fingerprint fingerprint_of(const NeutralMessage& message) {
-    Gathered hasher;
-    std::size_t size = 64;
-    for (const NeutralPart& part : message.parts) size += part.text.size() + 16;
-    hasher.reserve(size);
-    const char role = static_cast<char>('0' + static_cast<int>(message.role));
-    hasher.add({&role, 1});
+Fingerprint fingerprint_of(const NeutralMessage& message, std::string& room) {
+    Gathered hasher(room);
+    hasher.add(static_cast<char>('0' + static_cast<int>(message.role)));
     if (message.role == Role::other) hasher.field(message.role_text);
-    std::size_t run = 0;  // bytes of the current run of texts
-    const auto end_run = [&] {
-        if (run > 0) hasher.field(std::to_string(run));
-        run = 0;
-    };
     for (const NeutralPart& part : message.parts) {
-        if (part.kind == PartKind::reasoning) continue;
-        if (part.kind == PartKind::text || part.kind == PartKind::refusal) {
-            hasher.add(part.text);
-            run += part.text.size();
-            continue;
-        }
-        end_run();
-        add_part(hasher, part);
+        if (part.kind == PartKind::text || part.kind == PartKind::refusal)
+            hasher.text(part.text);
+        else
+            add_part(hasher, part);
     }
-    end_run();
     return hasher.digest();
 }
 

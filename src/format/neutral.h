@@ -56,6 +56,14 @@ struct NeutralMessage {
     bool empty_calls = false;  // an empty list of calls is there, which Chat Completions refuses
     std::forward_list<std::string> strings = {};  // what no document holds
 
+    // Empty again, with the memory it has.
+    void clear() {
+        role = Role::user;
+        role_text = {};
+        parts.clear();
+        empty_calls = false;
+        strings.clear();
+    }
     // Keeps `text` for as long as the message lives.
     std::string_view keep(std::string text) { return strings.emplace_front(std::move(text)); }
 };
@@ -75,11 +83,9 @@ inline bool is_function_result(const NeutralPart& part) {
     return is_client_result(part) && !part.builtin;
 }
 
-Shape shape_of(const NeutralMessage& message);
-Fingerprint fingerprint_of(const NeutralMessage& message);
-
-// `json` with keys sorted, no white space and one spelling of every string; numbers keep theirs.
-// Text that is not JSON comes back as it is.
-std::string canonical_json(std::string_view json);
+// `shape` is a fresh one.
+void set_shape(Shape& shape, const NeutralMessage& message);
+// `room` is memory to work in; what it holds before and after does not matter.
+Fingerprint fingerprint_of(const NeutralMessage& message, std::string& room);
 
 }  // namespace palimpsest

@@ -290,10 +290,9 @@ std::string_view written_role(const NeutralMessage& message) {
 
 }  // namespace
 
-Result<NeutralMessage> read_openai_chat(JsonValue json) {
+Result<NeutralMessage> read_openai_chat(JsonValue json, NeutralMessage message) {
     if (!json.is_object())
         return fail(ErrorCode::invalid_request, "expected a message (an object)");
-    NeutralMessage message;
     const auto role = json.find("role");
     if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
     message.role_text = role->string();

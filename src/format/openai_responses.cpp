@@ -83,8 +83,7 @@ Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content, co
     return {};
 }
 
-Result<NeutralMessage> read_message_item(JsonValue json) {
-    NeutralMessage message;
+Result<NeutralMessage> read_message_item(JsonValue json, NeutralMessage message) {
     const auto role = json.find("role");
     if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
     message.role_text = role->string();
@@ -99,7 +98,8 @@ bool runs_at_provider(JsonValue json, std::string_view call_id) {
     return call_id.empty() || any_string(json, "execution") == "server";
 }
 
-Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool) {
+Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool,
+                                      NeutralMessage message) {
     NeutralPart call{.kind = PartKind::tool_call, .type = tool.call, .json = json.raw()};
     call.custom = tool.custom;
     call.builtin = tool.builtin;
@@ -111,14 +111,13 @@ Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool) {
     if (!tool.builtin && (!payload || !payload->is_string()))
         return expected_at({nullptr, tool.payload}, "a string");
     if (payload) call.arguments = payload->is_string() ? payload->string() : payload->raw();
-    NeutralMessage message;
     message.role = Role::assistant;
     message.parts.push_back(std::move(call));
     return message;
 }
 
-Result<NeutralMessage> read_output_item(JsonValue json, const PairedTool& tool) {
-    NeutralMessage message;
+Result<NeutralMessage> read_output_item(JsonValue json, const PairedTool& tool,
+                                        NeutralMessage message) {
     message.role = Role::tool;
     NeutralPart result{.kind = PartKind::tool_result, .type = tool.output, .json = json.raw()};
     result.custom = tool.custom;
@@ -278,16 +277,16 @@ std::string write_output(const NeutralPart& part, std::vector<std::string>& lost
 
 }  // namespace
 
-Result<NeutralMessage> read_openai_responses(JsonValue json) {
+Result<NeutralMessage> read_openai_responses(JsonValue json, NeutralMessage blank) {
     if (!json.is_object()) return fail(ErrorCode::invalid_request, "expected an item (an object)");
     const auto type_field = json.find("type");
     if (type_field && !type_field->is_string()) return expected_at({nullptr, "type"}, "a string");
     const std::string_view type = type_field ? type_field->string() : "message";
-    if (type == "message") return read_message_item(json);
+    if (type == "message") return read_message_item(json, std::move(blank));
     if (type == "reasoning") return read_reasoning_item(json);
     for (const PairedTool& tool : paired_tools) {
-        if (type == tool.call) return read_call_item(json, tool);
-        if (type == tool.output) return read_output_item(json, tool);
+        if (type == tool.call) return read_call_item(json, tool, std::move(blank));
+        if (type == tool.output) return read_output_item(json, tool, std::move(blank));
     }
     return read_other_item(json, type);
 }

@@ -1,6 +1,7 @@
 // Reading messages of the three formats: shape, fingerprint, parts, errors.
 #include <gtest/gtest.h>
 
+#include "base/json_write.h"
 #include "palimpsest/format.h"
 
 using namespace palimpsest;
@@ -255,4 +256,61 @@ TEST(format_names, are_three_and_unknown_ones_are_refused_with_the_list) {
     EXPECT_EQ(
         parse_format_name("gemini").error().message,
         "unknown format \"gemini\": expected one of openai_chat, openai_responses, anthropic");
+}
+
+TEST(scan_messages, finds_what_read_messages_reads_without_a_copy) {
+    const std::string bodies[] = {
+        R"([ {"role":"user","content":"a"} , {"role":"assistant","content":null,"tool_calls":[)"
+        R"({"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}])",
+        R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]})",
+        R"( {"role":"user","content":"a\u0041"} )", R"([])"};
+    for (const std::string& body : bodies) {
+        const auto views = scan_messages(FormatId::openai_chat, body);
+        const auto messages = read_messages(FormatId::openai_chat, make_bytes(body));
+        ASSERT_TRUE(views && messages);
+        ASSERT_EQ(views->size(), messages->size());
+        for (std::size_t i = 0; i < views->size(); ++i) {
+            const MessageView& view = (*views)[i];
+            EXPECT_EQ(view.raw, *(*messages)[i].raw);
+            EXPECT_EQ(view.shape, (*messages)[i].shape);
+            EXPECT_EQ(view.fingerprint, (*messages)[i].fingerprint);
+            EXPECT_GE(view.raw.data(), body.data());
+            EXPECT_LE(view.raw.data() + view.raw.size(), body.data() + body.size());
+        }
+    }
+    const auto text = scan_messages(FormatId::openai_responses, R"({"input":"hi"})");
+    ASSERT_TRUE(text);
+    EXPECT_EQ(text->at(0).raw, "\"hi\"");
+    EXPECT_EQ(text->at(0).fingerprint,
+              make_message(FormatId::openai_responses, Role::user, "hi")->fingerprint);
+}
+
+TEST(fingerprint, is_the_same_for_arguments_that_mean_the_same) {
+    const auto of = [](const std::string& arguments) {
+        std::string raw = R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":)";
+        raw += R"("function","function":{"name":"f","arguments":)" + json_string(arguments);
+        const auto message = read_message(FormatId::openai_chat, make_bytes(raw + "}}]}"));
+        return message->fingerprint;
+    };
+    // The first of each pair is a flat object, the second is not read as one.
+    EXPECT_EQ(of(R"({"b":"x","a":10,"ab":true})"),
+              of("{\"a\":10,\r\"ab\":true,\"b\":\"\\u0078\"}"));
+    EXPECT_EQ(of(R"({ "a!":null, "a":false })"), of("{\"a\":false,\t\"a!\":null}"));
+    EXPECT_EQ(of(R"({"a":0})"), of("{\"\\u0061\":0}"));
+    EXPECT_NE(of(R"({"a":1})"), of(R"({"a":"1"})"));
+    EXPECT_NE(of(R"({"a":1})"), of(R"({"a":1.0})"));
+    EXPECT_NE(of(R"({"a":01})"), of(R"({"a":1})"));  // no JSON: taken as it is
+    EXPECT_NE(of(R"({"a":1)"), of(R"({"a":1})"));
+}
+
+TEST(fingerprint, joins_texts_that_follow_each_other_and_no_others) {
+    const auto of = [](const std::string& content) {
+        return read_message(FormatId::anthropic,
+                            make_bytes(R"({"role":"user","content":)" + content + "}"))
+            ->fingerprint;
+    };
+    const std::string image = R"({"type":"image","source":{"type":"url","url":"u"}})";
+    EXPECT_EQ(of(R"("ab")"), of(R"([{"type":"text","text":"a"},{"type":"text","text":"b"}])"));
+    EXPECT_NE(of(R"([{"type":"text","text":"a"},)" + image + R"(,{"type":"text","text":"b"}])"),
+              of(R"([{"type":"text","text":"ab"},)" + image + "]"));
 }
