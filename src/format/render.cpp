@@ -7,6 +7,7 @@
 
 #include "format/fields.h"
 #include "format/format_table.h"
+#include "format/reply.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -41,8 +42,7 @@ public:
     Result<void> add(const Message& message) {
         if (message.format == to_) {
             flush();
-            rendered_.messages.push_back(message);
-            return {};
+            return keep(message);
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
@@ -68,6 +68,17 @@ public:
     }
 
 private:
+    // A message of the target format stays as it is, without what an interruption left unfinished.
+    Result<void> keep(const Message& message) {
+        PAL_TRY(finished, without_unfinished(message));
+        const Shape& shape = finished.shape;
+        const bool empty = !shape.text && !shape.reasoning && shape.media == 0 &&
+                           shape.calls.empty() && shape.results.empty();
+        if (finished.raw == message.raw || !empty)
+            rendered_.messages.push_back(std::move(finished));
+        return {};
+    }
+
     // Leading system messages leave the list. Gives whether the message stays in it.
     bool hoist(NeutralMessage& message) {
         if (!rendered_.messages.empty() || pending_) {

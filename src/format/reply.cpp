@@ -2,6 +2,7 @@
 #include "format/reply.h"
 #include "format/fields.h"
 #include "format/format_table.h"
+#include "format/json_edit.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -102,6 +103,36 @@ Result<void> read_anthropic_reply(Reply& reply, JsonValue body) {
 }
 
 }  // namespace
+
+Result<void> keep_unfinished(Reply& reply, FormatId format,
+                             const std::vector<std::string>& unfinished) {
+    if (unfinished.empty()) return {};
+    // Only a message has room for it: a call or a piece of reasoning goes back as it is.
+    constexpr std::string_view empty_item =
+        R"({"type":"message","role":"assistant","status":"incomplete","content":[]})";
+    const bool fits = !reply.messages.empty() && reply.messages.back().shape.calls.empty() &&
+                      !reply.messages.back().shape.reasoning;
+    if (format == FormatId::openai_responses && !fits) {
+        PAL_TRY(empty, read_message(format, make_bytes(std::string(empty_item))));
+        reply.messages.push_back(std::move(empty));
+    }
+    Message& last = reply.messages.back();
+    PAL_TRY(document, parse_json(view_of(last.raw)));
+    std::string raw = with_member(document.root(), unfinished_field, json_list(unfinished));
+    PAL_TRY(message, read_message(format, make_bytes(std::move(raw))));
+    last = std::move(message);
+    return {};
+}
+
+Result<Message> without_unfinished(const Message& message) {
+    if (message.shape.role != Role::assistant ||
+        view_of(message.raw).find(unfinished_field) == std::string_view::npos)
+        return message;
+    PAL_TRY(document, parse_json(view_of(message.raw)));
+    if (!document.root().find(unfinished_field)) return message;
+    std::string raw = with_member(document.root(), unfinished_field, std::nullopt);
+    return read_message(message.format, make_bytes(std::move(raw)));
+}
 
 std::string_view stop_word(FormatId format, StopReason stop) {
     for (const StopRow& row : stop_rows)

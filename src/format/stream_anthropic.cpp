@@ -1,5 +1,7 @@
 // Reads Anthropic's event stream: message_start, blocks that start, grow and stop, message_delta,
 // message_stop. The reply is the message of message_start with the grown blocks in it.
+#include <utility>
+
 #include "base/json_write.h"
 #include "format/fields.h"
 #include "format/json_edit.h"
@@ -40,6 +42,15 @@ std::string finished(const Block& block) {
     return json;
 }
 
+// The block as far as it came, its input as the text that it is.
+std::string unfinished(Block block) {
+    const std::string input = std::move(block.input);
+    const bool has_input = std::exchange(block.has_input, false);
+    std::string json = finished(block);
+    if (has_input) set_string(json, "input", input);
+    return json;
+}
+
 class AnthropicReader final : public StreamReader {
 public:
     explicit AnthropicReader(OnDelta on_delta) : on_delta_(std::move(on_delta)) {}
@@ -52,12 +63,17 @@ public:
         PAL_CHECK(sse_.finish([this](auto, std::string_view data) { return event(data); }));
         if (message_.empty())
             return fail(ErrorCode::upstream_failed, "the stream ended before it began");
-        std::vector<std::string> blocks;
-        for (const auto& block : blocks_)
-            if (stopped_ || is_usable(block)) blocks.push_back(finished(block));
+        std::vector<std::string> blocks, rest;
+        for (const auto& block : blocks_) {
+            const bool usable = stopped_ || is_usable(block);
+            (usable ? blocks : rest).push_back(usable ? finished(block) : unfinished(block));
+        }
+        // A place that no block was announced for.
+        std::erase(rest, "");
         set_raw(message_, "content", json_list(blocks));
         PAL_TRY(reply, read_reply(FormatId::anthropic, message_));
         reply.interrupted = !stopped_;
+        PAL_CHECK(keep_unfinished(reply, FormatId::anthropic, rest));
         return reply;
     }
 

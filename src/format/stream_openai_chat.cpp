@@ -90,6 +90,9 @@ public:
         const bool whole = is_finished();
         PAL_TRY(reply, read_reply(FormatId::openai_chat, body(whole)));
         reply.interrupted = !whole;
+        if (!whole)
+            PAL_CHECK(keep_unfinished(reply, FormatId::openai_chat,
+                                      calls_of(choices_.begin()->second, Calls::unfinished)));
         return reply;
     }
 
@@ -182,10 +185,13 @@ private:
             send({.kind = StreamDelta::Kind::arguments, .index = index, .text = more});
     }
 
-    void write_calls(JsonWriter& out, const Choice& choice, bool whole) const {
+    enum class Calls : std::uint8_t { all, finished, unfinished };
+
+    static std::vector<std::string> calls_of(const Choice& choice, Calls wanted) {
         std::vector<std::string> calls;
         for (const auto& [index, call] : choice.calls) {
-            if (!whole && !call.custom && !is_whole_json(call.body)) continue;
+            const bool finished = call.custom || is_whole_json(call.body);
+            if (wanted != Calls::all && finished != (wanted == Calls::finished)) continue;
             std::string text;
             JsonWriter writer(text);
             writer.begin_object();
@@ -195,6 +201,11 @@ private:
             writer.end_object().end_object();
             calls.push_back(std::move(text));
         }
+        return calls;
+    }
+
+    static void write_calls(JsonWriter& out, const Choice& choice, bool whole) {
+        const auto calls = calls_of(choice, whole ? Calls::all : Calls::finished);
         if (!calls.empty()) out.key("tool_calls").raw(json_list(calls));
     }
 

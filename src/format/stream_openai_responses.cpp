@@ -15,6 +15,7 @@ struct Item {
     std::string json;  // as added, then as done
     bool done = false;
     std::map<std::int64_t, std::string> texts;  // by content index, while it is not done
+    std::string rest;                           // arguments of a call, or reasoning, likewise
     std::size_t call = 0;
 };
 
@@ -33,6 +34,8 @@ public:
         if (!closed_) response_ = partial();
         PAL_TRY(reply, read_reply(FormatId::openai_responses, response_));
         reply.interrupted = !closed_;
+        if (!closed_)
+            PAL_CHECK(keep_unfinished(reply, FormatId::openai_responses, unfinished_items()));
         return reply;
     }
 
@@ -92,11 +95,28 @@ private:
             send({.kind = Kind::refusal, .text = more});
         } else if (type == "response.function_call_arguments.delta" ||
                    type == "response.custom_tool_call_input.delta") {
+            item.rest += more;
             send({.kind = Kind::arguments, .index = item.call, .text = more});
         } else if (type == "response.reasoning_summary_text.delta" ||
                    type == "response.reasoning_text.delta") {
+            item.rest += more;
             send({.kind = Kind::reasoning, .text = more});
         }
+    }
+
+    // Calls and reasoning that were announced and not done, as far as they came.
+    std::vector<std::string> unfinished_items() const {
+        std::vector<std::string> items;
+        for (const auto& [index, item] : items_) {
+            const auto document = parse_json(item.json);
+            if (item.done || !document || !item.texts.empty()) continue;
+            const std::string_view type = any_string(document->root(), "type");
+            if (type == "message") continue;
+            const bool custom = type == "custom_tool_call", reasoning = type == "reasoning";
+            const std::string_view key = reasoning ? "text" : custom ? "input" : "arguments";
+            items.push_back(with_member(document->root(), key, json_string(item.rest)));
+        }
+        return items;
     }
 
     // An item that was not done keeps its text; calls and reasoning that were not done are left
