@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "palimpsest/error.h"
 #include "palimpsest/message.h"
@@ -71,7 +72,17 @@ public:
 };
 std::unique_ptr<StreamWriter> make_stream_writer(FormatId format, StreamIdentity identity);
 
-// The same as one body: what was said in `parts` order, for replies that are not streamed.
+struct ConvertedReply {
+    std::string body = {};
+    std::vector<std::string> lost = {};  // what has no place in the target format, one line each
+};
+// The body of a reply in another format: what was said, why it ended and what it cost. Id, model
+// and time are those of `identity` where they are given, else those of the reply. In the same
+// format the bytes stay. Fails as read_reply() does.
+Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_view json,
+                                     StreamIdentity identity = {});
+
+// The format's word for why a reply ended.
 std::string_view stop_word(FormatId format, StopReason stop);
 
 }  // namespace palimpsest

@@ -46,6 +46,7 @@ public:
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
+        report_lost_fields(document.root(), rendered_.lost);
         if (neutral.role == Role::tool && to_ == FormatId::anthropic) neutral.role = Role::user;
         if (neutral.role == Role::system && to_ == FormatId::anthropic && !hoist(neutral))
             return {};

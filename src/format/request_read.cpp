@@ -22,6 +22,7 @@ std::string text_of(JsonValue value) {
 }
 
 void read_tool(NeutralRequest& request, FormatId from, JsonValue tool) {
+    report_cache_control(tool, request.lost);
     const std::string_view type = any_string(tool, "type");
     const bool custom_type = type == "custom" && from != FormatId::anthropic;
     if (!type.empty() && type != "function" && type != "custom") {
@@ -116,6 +117,7 @@ bool read_field(NeutralRequest& request, FormatId from, std::string_view key, Js
         request.parallel = value.boolean();
     } else if (key == "system" || key == "instructions") {
         request.system = text_of(value);
+        for (const JsonValue block : value.elements()) report_cache_control(block, request.lost);
     } else {
         return false;
     }

@@ -1,0 +1,90 @@
+// A reply in another format. It takes the way of a stream: its parts become the pieces that the
+// target's writer turns into events and the target's reader into a body, so that there is one place
+// for every format that knows what a reply looks like.
+#include "format/fields.h"
+#include "format/format_table.h"
+#include "format/reply.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+StreamIdentity identity_of(JsonValue body, StreamIdentity given) {
+    if (given.id.empty()) given.id = any_string(body, "id");
+    if (given.model.empty()) given.model = any_string(body, "model");
+    for (const std::string_view key : {"created", "created_at"})
+        if (const auto time = body.find(key); time && given.created == 0)
+            given.created = static_cast<std::int64_t>(time->number().value_or(0));
+    return given;
+}
+
+class ReplyConversion {
+public:
+    ReplyConversion(FormatId to, StreamIdentity identity)
+        : to_(to), writer_(make_stream_writer(to, std::move(identity))), bytes_(writer_->begin()) {}
+
+    Result<void> add(const Message& message) {
+        PAL_TRY(document, parse_json(view_of(message.raw)));
+        PAL_TRY(neutral, format_of(message.format).read(document.root()));
+        for (const NeutralPart& part : neutral.parts) add(part);
+        return {};
+    }
+
+    Result<ConvertedReply> finish(const Reply& reply) {
+        if (!reply.usage) lost_.push_back("usage: the reply has none, zeros are written");
+        bytes_ += writer_->end(reply.stop, reply.usage.value_or(Usage{}));
+        const auto reader = make_stream_reader(to_);
+        PAL_CHECK(reader->feed(bytes_));
+        PAL_TRY(written, reader->finish());
+        return ConvertedReply{std::move(written.body), std::move(lost_)};
+    }
+
+private:
+    void add(const NeutralPart& part) {
+        using Kind = StreamDelta::Kind;
+        if (part.annotated) lose(lost_, part, "citations are not carried over");
+        if (part.kind == PartKind::refusal)
+            send({.kind = Kind::refusal, .text = part.text});
+        else if (is_textual(part))
+            send({.kind = Kind::text, .text = textual(part)});
+        else if (is_function_call(part))
+            add_call(part);
+        else if (part.kind == PartKind::reasoning)
+            lose(lost_, part, "reasoning is not carried over");
+        else
+            lose(lost_, part, "has no form in a reply of the other format");
+    }
+
+    void add_call(const NeutralPart& part) {
+        using Kind = StreamDelta::Kind;
+        const bool object = to_ == FormatId::anthropic;
+        if (part.custom && !object) lose(lost_, part, "a custom call is written as a function's");
+        const std::string arguments =
+            object || part.custom ? arguments_object(part) : plain_arguments(part).text;
+        const std::size_t index = calls_++;
+        send({.kind = Kind::call, .index = index, .id = part.id, .name = part.name});
+        send({.kind = Kind::arguments, .index = index, .text = arguments});
+    }
+
+    void send(const StreamDelta& delta) { bytes_ += writer_->add(delta); }
+
+    FormatId to_;
+    std::unique_ptr<StreamWriter> writer_;
+    std::string bytes_;
+    std::vector<std::string> lost_;
+    std::size_t calls_ = 0;
+};
+
+}  // namespace
+
+Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_view json,
+                                     StreamIdentity identity) {
+    PAL_TRY(reply, read_reply(from, json));
+    if (from == to) return ConvertedReply{std::string(json), {}};
+    PAL_TRY(document, parse_json(json));
+    ReplyConversion conversion(to, identity_of(document.root(), std::move(identity)));
+    for (const Message& message : reply.messages) PAL_CHECK(conversion.add(message));
+    return conversion.finish(reply);
+}
+
+}  // namespace palimpsest

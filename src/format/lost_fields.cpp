@@ -1,0 +1,40 @@
+// Fields that conversion leaves behind because only one format has them.
+#include "format/fields.h"
+
+namespace palimpsest {
+namespace {
+
+// "auto" is what every format takes when nothing is said.
+void report_detail(JsonValue part, std::vector<std::string>& lost) {
+    const auto image = part.find("image_url");
+    const JsonValue source = image && image->is_object() ? *image : part;
+    const std::string_view detail = any_string(source, "detail");
+    if (!detail.empty() && detail != "auto")
+        lost.push_back("detail: " + std::string(detail) + " of an image is not carried over");
+}
+
+}  // namespace
+
+void report_cache_control(JsonValue object, std::vector<std::string>& lost) {
+    const auto mark = object.find("cache_control");
+    if (mark && !mark->is_null()) lost.push_back("cache_control: is not carried over");
+}
+
+void report_lost_fields(JsonValue message, std::vector<std::string>& lost) {
+    // Items of Responses that are no messages have names of their own, which are.
+    const std::string_view name = any_string(message, "name");
+    if (!name.empty() && !any_string(message, "role").empty())
+        lost.push_back("name: " + std::string(name) + " of a message is not carried over");
+    report_cache_control(message, lost);
+    const auto content = message.find("content");
+    if (!content) return;
+    for (const JsonValue part : content->elements()) {
+        report_cache_control(part, lost);
+        report_detail(part, lost);
+        const auto inner = part.find("content");
+        if (inner)
+            for (const JsonValue block : inner->elements()) report_cache_control(block, lost);
+    }
+}
+
+}  // namespace palimpsest
