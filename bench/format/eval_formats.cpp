@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "palimpsest/format.h"
 #include "palimpsest/stream.h"
+#include "stream_deltas.h"
 
 using namespace palimpsest;
 
@@ -266,11 +267,72 @@ bool assembles(FormatId format, const std::string& bytes, const Reply& whole) {
 
 struct StreamCounts {
     std::size_t streams = 0, good = 0;
+    std::size_t siblings = 0, sibling_same = 0, sums = 0, sum_same = 0;
     std::map<std::string, std::size_t> left;
 };
 
-void eval_stream(FormatId format, const std::string& bytes, const std::string& name,
-                 StreamCounts& counts) {
+// Texts, then calls: what DeltaSum::said() gives.
+std::string texts_then_calls(const std::vector<Message>& messages) {
+    std::string texts, calls;
+    for (const Message& message : messages) {
+        const auto parts = read_parts(message);
+        if (!parts) return "unreadable";
+        for (const Part& part : parts->parts) {
+            if (const auto* text = std::get_if<Text>(&part)) texts += text->text;
+            if (const auto* call = std::get_if<ToolCall>(&part))
+                calls += "\nC " + std::string(call->id) + " " + std::string(call->name) + " " +
+                         std::string(call->arguments.empty() ? "{}" : call->arguments);
+        }
+    }
+    return texts + calls;
+}
+
+std::string sum_of_deltas(FormatId format, const std::string& bytes) {
+    DeltaSum sum;
+    for (std::size_t from = 0; (from = bytes.find("data:", from)) != std::string::npos;) {
+        from += 5;
+        const std::size_t end = std::min(bytes.find_first_of("\r\n", from), bytes.size());
+        const std::string data = bytes.substr(from, end - from);
+        const auto document = parse_json(data);
+        if (document && format == FormatId::openai_chat) sum.add_chat(document->root());
+        if (document && format == FormatId::anthropic) sum.add_anthropic(document->root());
+        from = end;
+    }
+    return sum.said();
+}
+
+// The same answer, not streamed: by id, because two answers to one question differ.
+bool is_sibling(const Reply& reply, const std::string& sibling) {
+    const auto ours = parse_json(reply.body);
+    const auto theirs = parse_json(sibling);
+    return ours && theirs && !text_at(ours->root(), "id").empty() &&
+           text_at(ours->root(), "id") == text_at(theirs->root(), "id");
+}
+
+// Holds a Chat or Anthropic stream, which has no closing event that repeats it, against its sibling
+// or else against the sum of its deltas.
+void compare_stream(FormatId format, const std::string& bytes, const std::string& sibling,
+                    const std::string& name, const Reply& reply, StreamCounts& counts) {
+    if (format == FormatId::openai_responses) return;
+    if (is_sibling(reply, sibling)) {
+        ++counts.siblings;
+        const auto whole = read_reply(format, sibling);
+        const bool same = whole && whole->messages.size() == reply.messages.size() &&
+                          whole->messages[0].fingerprint == reply.messages[0].fingerprint &&
+                          whole->messages[0].shape == reply.messages[0].shape &&
+                          whole->stop == reply.stop;
+        counts.sibling_same += same;
+        if (!same) ++counts.left[name + ": differs from its sibling reply"];
+        return;
+    }
+    ++counts.sums;
+    const bool same = sum_of_deltas(format, bytes) == texts_then_calls(reply.messages);
+    counts.sum_same += same;
+    if (!same) ++counts.left[name + ": differs from the sum of its deltas"];
+}
+
+void eval_stream(FormatId format, const std::string& bytes, const std::string& sibling,
+                 const std::string& name, StreamCounts& counts) {
     const auto whole = read_stream(format, bytes, bytes.size());
     if (!whole) {
         ++counts.left[name + ": " + whole.error().message];
@@ -279,6 +341,7 @@ void eval_stream(FormatId format, const std::string& bytes, const std::string& n
     ++counts.streams;
     const bool good = assembles(format, bytes, *whole);
     counts.good += good;
+    compare_stream(format, bytes, sibling, name, *whole, counts);
     if (!good) ++counts.left[name + (whole->interrupted ? ": has no closing event" : ": differs")];
 }
 
@@ -298,9 +361,16 @@ void eval_streams(const std::vector<std::string>& exchanges) {
         const auto format = format_of_url(text_at(row->root(), "url"));
         const std::string bytes = text_at(row->root(), "response_sse");
         if (format && !bytes.empty())
-            eval_stream(*format, bytes, text_at(row->root(), "cassette"), counts);
+            eval_stream(*format, bytes, "", text_at(row->root(), "cassette"), counts);
     }
-    for (const std::string& line : read_lines("stream_fixtures.jsonl.gz")) {
+    const std::vector<std::string> fixtures = read_lines("stream_fixtures.jsonl.gz");
+    std::map<std::string, std::string> replies;  // those that are not streams, by path
+    for (const std::string& line : fixtures) {
+        const auto row = parse_json(line);
+        if (const auto body = row->root().find("body"))
+            replies[text_at(row->root(), "path")] = body->raw();
+    }
+    for (const std::string& line : fixtures) {
         const auto row = parse_json(line);
         const std::string path = text_at(row->root(), "path");
         const auto events = row->root().find("events");
@@ -309,9 +379,12 @@ void eval_streams(const std::vector<std::string>& exchanges) {
         std::string bytes;
         for (const JsonValue event : events->elements())
             bytes += "data: " + std::string(event.raw()) + "\n\n";
-        eval_stream(*format, bytes, path, counts);
+        const std::string stem = path.substr(0, path.rfind(".chunks.txt"));
+        eval_stream(*format, bytes, replies[stem + ".json"], path, counts);
     }
     result("recorded streams assembled, byte by byte and at once", counts.good, counts.streams);
+    result("  equal to the same reply not streamed", counts.sibling_same, counts.siblings);
+    result("  else equal to the sum of their deltas", counts.sum_same, counts.sums);
     report(counts.left);
 }
 
