@@ -122,6 +122,9 @@ struct Begun {
     Seq turn = {};  // the first seq of what was said
     View view = {};
     std::vector<Message> preamble = {};
+    std::string model = {}, tools = {};  // as in the request
+    // What the whole request is expected to take of the model's window; 0 when no model was named.
+    std::uint64_t tokens_expected = 0;
     std::vector<Message> request() const;  // preamble and view: what to send
     std::optional<Compaction> compaction = {};
     std::optional<Message> already = {};  // a repeat of a finished turn: its answer
@@ -156,6 +159,16 @@ struct ChatTurn {
 // ---- the facade
 // ----------------------------------------------------------------------------------------
 
+// A row of the table of models, changed or added. What is not said stays as it is for the built-in
+// model that the name matches, or else for an unknown one. Prices: dollars per million tokens.
+struct OwnModel {
+    std::string name = {};
+    std::optional<std::uint32_t> window_tokens = {}, output_tokens = {};
+    std::string encoding = {};  // of its tokenizer; empty: as it is
+    std::optional<double> input_price = {}, cached_price = {}, cache_write_price = {},
+                          output_price = {};
+};
+
 struct MemoryOptions {
     StoreOptions store = {};
     std::shared_ptr<const Tokenizer> tokenizer = {};  // null: exact, o200k_base
@@ -163,6 +176,9 @@ struct MemoryOptions {
     // Whether `begin` notes each model call, with the preamble and the tools that were sent, so
     // that it can be shown later what the model saw.
     bool call_notes = true;
+    std::vector<OwnModel> models = {};
+    // Told once about each model that is not known. From any thread.
+    std::function<void(std::string_view message)> warn = {};
 };
 
 class Memory {

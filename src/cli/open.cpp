@@ -1,15 +1,26 @@
 #include "cli/open.h"
 
+#include <cstdio>
+
 #include "store/remote_store.h"
 
 namespace palimpsest {
+namespace {
+
+void print_warning(std::string_view message) {
+    std::fprintf(stderr, "pal: warning: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
+}  // namespace
 
 Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
     PAL_TRY(store, open_store_or_holder(settings.store, options));
     PAL_TRY(tokenizer, open_tokenizer(settings.tokenizer));
     return Memory(std::move(store), {.store = std::move(options),
                                      .tokenizer = std::move(tokenizer),
-                                     .message_bytes_max = settings.message_bytes_max});
+                                     .message_bytes_max = settings.message_bytes_max,
+                                     .models = settings.models,
+                                     .warn = print_warning});
 }
 
 Result<std::unique_ptr<Model>> open_model(const Settings& settings) {

@@ -66,6 +66,7 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->clock = options.store.clock ? options.store.clock : Clock(system_now);
     state_->message_bytes_max = options.message_bytes_max;
     state_->call_notes = options.call_notes;
+    state_->models = std::make_unique<ModelTable>(options.models, options.warn);
 }
 Memory::Memory(Memory&&) noexcept = default;
 Memory& Memory::operator=(Memory&&) noexcept = default;

@@ -235,6 +235,8 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
     if (!text) return {};
     PAL_TRY(values, read_settings_file(*text, named ? path : "palimpsest.toml"));
     for (const SettingValue& value : values) PAL_CHECK(apply(settings, value));
+    PAL_TRY(models, read_model_settings(*text, named ? path : "palimpsest.toml"));
+    settings.models = std::move(models);
     return {};
 }
 
@@ -335,6 +337,13 @@ std::string settings_markdown() {
             out += "- file `" + std::string(setting.name) + " = " + value + "` (the default)\n";
         out += "- accepts " + setting_allowed(setting) + "\n";
     }
+    out +=
+        "\n## models\n\n"
+        "Models that are not known, or known otherwise; in the file only. What is not said stays "
+        "as "
+        "it is.\nPrices are dollars for a million tokens.\n\n"
+        "```toml\n[models.my-model]\nwindow = 32768\noutput = 4096\nencoding = \"cl100k_base\"\n"
+        "prices = { input = 0.5, cached = 0.1, cache_write = 0.6, output = 1.5 }\n```\n";
     return out;
 }
 

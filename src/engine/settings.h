@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "palimpsest/error.h"
+#include "palimpsest/memory.h"
 
 namespace palimpsest {
 
@@ -32,6 +33,7 @@ struct Settings {
     std::uint64_t store_threads = 4;
     std::uint64_t grace_ms = 5'000;
     std::string log_level = "info";
+    std::vector<OwnModel> models = {};  // of the file alone: [models.NAME]
 };
 
 enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };
@@ -74,6 +76,10 @@ Result<Settings> load_settings(const SettingSources& sources);
 
 // The settings of a file's text (TOML 1.0), checked for unknown keys and wrong types.
 Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std::string_view file);
+
+// The tables [models.NAME] of a file's text: window, output, encoding, and prices with input,
+// cached, cache_write and output, in dollars per million tokens.
+Result<std::vector<OwnModel>> read_model_settings(std::string_view text, std::string_view file);
 
 // docs/SETTINGS.md.
 std::string settings_markdown();

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "engine/model_table.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
@@ -13,6 +14,7 @@ struct Memory::State {
     Clock clock;
     std::size_t message_bytes_max = 0;
     bool call_notes = true;
+    std::unique_ptr<const ModelTable> models;
 };
 
 }  // namespace palimpsest

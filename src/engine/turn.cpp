@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "core/plan.h"
 #include "core/policy.h"
+#include "engine/calibrate.h"
 #include "engine/call_note.h"
 #include "engine/count.h"
 #include "engine/edit.h"
@@ -199,10 +200,14 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
                     .key = request.write.key,
                     .log = appended->header.log,
                     .turn = appended->first,
-                    .preamble = std::move(attempt.preamble)};
+                    .preamble = std::move(attempt.preamble),
+                    .model = request.model,
+                    .tools = request.tools};
         const Seq at = appended->again ? appended->header.end : appended->last;
         PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, appended->header, at));
         begun.view = std::move(loaded.view);
+        PAL_TRY(expected, expected_tokens(*state_, begun));
+        begun.tokens_expected = expected;
         if (attempt.due && !appended->again)
             begun.compaction = report(*attempt.due, appended->first + opening.said.size());
         if (appended->again) {
@@ -229,6 +234,8 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     batch.entries.push_back({std::move(entry), {}});
     if (state_->call_notes) batch.entries.push_back({usage_note(answer, begun.view.seq), {}});
     PAL_TRY(done, state_->store->append(begun.name, batch));
+    // The answer is stored: that nothing could be learned from it must not fail the turn.
+    if (!done.again) (void)learn_usage(*state_, begun, answer.usage.input);
     return Finished{done.first, done.header};
 }
 

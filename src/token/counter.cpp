@@ -78,14 +78,29 @@ std::uint64_t Counter::closed_plain(const char*& at, const char* end) {
     return total;
 }
 
-std::uint64_t Counter::count_open(const char* at, const char* end) {
+template <Family family>
+std::uint64_t Counter::open_pieces(const char* at, const char* end) {
     std::uint64_t total = 0;
     while (at != end) {
-        const char* const next = piece_end(encoding_.family(), at, end);
+        const char* const next = piece_end<family>(at, end);
         total += count_piece(at, next, end + padding);
         at = next;
     }
     return total;
+}
+
+std::uint64_t Counter::count_open(const char* at, const char* end) {
+    switch (encoding_.family()) {
+        case Family::o200k:
+            return open_pieces<Family::o200k>(at, end);
+        case Family::cl100k:
+            return open_pieces<Family::cl100k>(at, end);
+        case Family::qwen:
+            return open_pieces<Family::qwen>(at, end);
+        case Family::r50k:
+            break;
+    }
+    return open_pieces<Family::r50k>(at, end);
 }
 
 std::uint64_t Counter::count_closed(const char*& at, const char* end) {

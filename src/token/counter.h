@@ -36,6 +36,8 @@ private:
     static bool has_wide();
     std::uint64_t count_pieces(const char* at, const char* end);
     template <Family family>
+    std::uint64_t open_pieces(const char* at, const char* end);
+    template <Family family>
     std::uint64_t closed_wide(const char*& at, const char* end);
     std::uint64_t closed_plain(const char*& at, const char* end);
     template <Family family>

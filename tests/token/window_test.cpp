@@ -134,6 +134,28 @@ TEST(appending_counter, no_continuation_changes_what_was_closed) {
             }
 }
 
+TEST(appending_counter, settles_text_without_borders_and_bytes_that_are_no_text) {
+    const auto encoding = *open_encoding("o200k_base");
+    Counter counter(*encoding, {});
+    for (const std::string unit : {"abcxyz", "\xFFq ", "   ", "!?", "\xE6\xBC\xA2"}) {
+        AppendingCounter growing(counter);
+        std::string all;
+        for (int i = 0; i < 4000; ++i) {
+            growing.append(unit);
+            all += unit;
+            if (all.size() > 4000) continue;
+            EXPECT_EQ(growing.count(), encoding->encode(all).size());
+        }
+        growing.settle();
+        EXPECT_EQ(growing.count(), encoding->encode(all).size());
+        // A border comes after all.
+        growing.append(" and then\n");
+        growing.append("the end.");
+        growing.settle();
+        EXPECT_EQ(growing.count(), encoding->encode(all + " and then\nthe end.").size());
+    }
+}
+
 TEST(appending_counter, holds_back_a_cut_character_and_counts_other_bytes_like_the_encoding) {
     const auto encoding = *open_encoding("o200k_base");
     Counter counter(*encoding, {});

@@ -1,0 +1,51 @@
+#include "engine/model_table.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t warned_max = 1000;  // Names come from clients.
+
+// What is not said is as in the built-in row that the name would have had.
+ModelSpec row_of(const OwnModel& own) {
+    ModelSpec row = *find_model(own.name).spec;
+    row.name = own.name;
+    if (own.window_tokens) row.window_tokens = *own.window_tokens;
+    if (own.output_tokens) row.output_tokens = *own.output_tokens;
+    if (!own.encoding.empty()) {
+        row.encoding = own.encoding;
+        row.exact = own.encoding != "approx";
+    }
+    if (own.input_price) row.prices.input = *own.input_price;
+    if (own.cached_price) row.prices.cached = *own.cached_price;
+    if (own.cache_write_price) row.prices.cache_write = *own.cache_write_price;
+    if (own.output_price) row.prices.output = *own.output_price;
+    return row;
+}
+
+}  // namespace
+
+ModelTable::ModelTable(std::vector<OwnModel> own, Warn warn)
+    : own_(std::move(own)), warn_(std::move(warn)) {
+    for (const OwnModel& one : own_) rows_.push_back(row_of(one));
+    rows_.insert(rows_.end(), model_table().begin(), model_table().end());
+}
+
+const ModelSpec& ModelTable::find(std::string_view name) const {
+    const ModelMatch match = find_model(name, rows_);
+    if (!match.known && !name.empty()) warn_once(name);
+    return *match.spec;
+}
+
+void ModelTable::warn_once(std::string_view name) const {
+    if (!warn_) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (warned_.size() >= warned_max || !warned_.emplace(name).second) return;
+    }
+    const ModelSpec& spec = *find_model(name).spec;
+    warn_("the model '" + std::string(name) + "' is not known: its window is taken to be " +
+          std::to_string(spec.window_tokens) +
+          " tokens; say [models.NAME] window in the settings file");
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,113 @@
+// What is known about models, by the user's own rows and by what services report.
+#include <gtest/gtest.h>
+
+#include "engine/calibrate.h"
+#include "engine/settings.h"
+#include "palimpsest/memory.h"
+#include "support/engine.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+
+TEST(model_settings, are_read_from_the_file) {
+    const auto models = read_model_settings(R"(
+store = "memory:"
+[models.my-llama]
+window = 32768
+output = 4096
+encoding = "cl100k_base"
+prices = { input = 1, cached = 0.25, output = 2.5 }
+[models."gpt-4.1"]
+window = 500
+)",
+                                            "palimpsest.toml");
+    ASSERT_TRUE(models) << models.error().message;
+    ASSERT_EQ(models->size(), 2u);
+    const ModelTable table(*models, {});
+    const ModelSpec& llama = table.find("my-llama-70b");
+    EXPECT_EQ(llama.window_tokens, 32768u);
+    EXPECT_EQ(llama.output_tokens, 4096u);
+    EXPECT_EQ(llama.encoding, "cl100k_base");
+    EXPECT_EQ(llama.prices.input, 1);
+    EXPECT_EQ(llama.prices.output, 2.5);
+    EXPECT_LT(llama.prices.cache_write, 0);  // not said, not known
+    EXPECT_EQ(table.find("gpt-4.1").window_tokens, 500u);
+    EXPECT_EQ(table.find("gpt-4.1").encoding, "o200k_base");  // as it is built in
+}
+
+TEST(model_settings, say_where_they_are_wrong) {
+    for (const char* bad : {"models = 3", "[models]\nx = 3", "[models.x]\nwindow = 0",
+                            "[models.x]\nwindow = \"many\"", "[models.x]\nencoding = \"words\"",
+                            "[models.x]\nprices = { input = -1 }",
+                            "[models.x]\nprices = { inptu = 1 }", "[models.x]\nwindows = 5"}) {
+        const auto models = read_model_settings(bad, "palimpsest.toml");
+        ASSERT_FALSE(models) << bad;
+        EXPECT_EQ(models.error().code, ErrorCode::invalid_request);
+        EXPECT_TRUE(models.error().message.starts_with("palimpsest.toml line ")) << bad;
+    }
+}
+
+TEST(models, an_unknown_one_is_warned_of_once) {
+    std::vector<std::string> warnings;
+    Memory memory(memory_store(),
+                  {.warn = [&](std::string_view message) { warnings.emplace_back(message); }});
+    const std::string hello = user("hello");
+    for (const char* model : {"gpt-4o", "mystery-1", "mystery-1", "", "mystery-2"})
+        ASSERT_TRUE(memory.begin(alice, {.messages = hello, .model = model}));
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_NE(warnings[0].find("mystery-1"), std::string::npos);
+    EXPECT_NE(warnings[0].find("8192 tokens"), std::string::npos);
+}
+
+TEST(calibration, is_learned_from_usage_and_kept_in_the_store) {
+    Memory memory = open_memory();
+    const std::string text = user("The service counts these words in its own way.");
+    int turns = 0;
+    const auto turn = [&](std::uint64_t reported) {
+        const ConversationId name{"t", "c" + std::to_string(++turns)};
+        const auto begun = memory.begin(name, {.messages = text, .model = "claude-sonnet-4-5"});
+        EXPECT_TRUE(begun);
+        Answer answer{.message = *make_message(FormatId::openai_chat, Role::assistant, "yes")};
+        answer.usage.input = reported;
+        EXPECT_TRUE(memory.finish(*begun, answer));
+        return begun->tokens_expected;
+    };
+    const std::uint64_t first = turn(40);
+    EXPECT_LT(first, 30u);  // ten words, and what is known about the service
+    for (int i = 0; i < 20; ++i) turn(40);
+    const std::uint64_t learned = turn(40);
+    EXPECT_GE(learned, 38u);
+    EXPECT_LE(learned, 42u);
+    const auto record =
+        memory.store().get_record(calibration_key("t", "claude-sonnet-4-5", "o200k_base"));
+    ASSERT_TRUE(record);
+    EXPECT_NE(record->value.find("\"samples\":22"), std::string::npos) << record->value;
+}
+
+TEST(calibration, starts_anew_from_a_record_that_it_cannot_read) {
+    auto store = memory_store();
+    const ModelSpec& model = *find_model("claude-sonnet-4-5").spec;
+    const RecordKey key = calibration_key("t", "claude-sonnet-4-5", "o200k_base");
+    for (const char* value : {"", "{}", R"({"samples":3,"error":0,"weights":[1],"spread":[]})"}) {
+        RecordWrite write;
+        write.key = key;
+        write.value = value;
+        ASSERT_TRUE(store->put_record(write));
+        const auto stored = load_calibration(*store, key, model);
+        ASSERT_TRUE(stored);
+        EXPECT_EQ(stored->calibration.state().weights, Calibration(model).state().weights);
+        EXPECT_GT(stored->version, 0u);
+    }
+}
+
+TEST(calibration, does_not_touch_models_with_a_public_vocabulary) {
+    Memory memory = open_memory();
+    const std::string hello = user("hello");
+    const auto begun = memory.begin(alice, {.messages = hello, .model = "gpt-4o"});
+    ASSERT_TRUE(begun);
+    EXPECT_GT(begun->tokens_expected, 1u);
+    Answer answer{.message = *make_message(FormatId::openai_chat, Role::assistant, "yes")};
+    answer.usage.input = 500;
+    ASSERT_TRUE(memory.finish(*begun, answer));
+    EXPECT_TRUE(memory.store().list_records({.tenant = "t", .space = "calibration"})->empty());
+}
