@@ -85,7 +85,9 @@ private:
         return block.stopped || block.has_text;
     }
 
+    // What comes after the end is another message's.
     Result<void> event(std::string_view data) {
+        if (stopped_) return {};
         PAL_TRY(document, parse_json(data));
         const JsonValue root = document.root();
         const std::string_view type = any_string(root, "type");

@@ -162,3 +162,12 @@ TEST(stream, thinking_and_citations_grow_into_their_blocks) {
     EXPECT_EQ(reply->usage->output_tokens, 9u);
     EXPECT_EQ(reply->stop, StopReason::end);
 }
+
+TEST(stream, what_follows_the_end_of_a_message_is_not_part_of_it) {
+    const std::string bytes = written(FormatId::anthropic);
+    const auto once = read_in_pieces(FormatId::anthropic, bytes, 64);
+    const auto twice = read_in_pieces(FormatId::anthropic, bytes + bytes.substr(0, 900), 64);
+    ASSERT_TRUE(once && twice);
+    EXPECT_EQ(twice->body, once->body);
+    EXPECT_FALSE(twice->interrupted);
+}
