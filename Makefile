@@ -59,5 +59,14 @@ soak: install
 	@PAL_DAMAGE_FLIPS=20000 build/dev/faults_test --gtest_brief=1
 	@python3 tests/scripts/store_power_cut.py build/dev . 300
 
+# Each parser FUZZ_SECONDS long with libFuzzer and sanitizers; what it finds stays in build/fuzz.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@packaging/install clang-19 libclang-rt-19-dev
+	@$(call configure,fuzz)
+	@cmake --build build/fuzz -j $(JOBS) --target fuzzers
+	@cd build/fuzz && for program in fuzz_*; do [ -x "$$program" ] && [ -f "$$program" ] || continue; echo "== $$program"; \
+	    mkdir -p corpus_$$program && ./$$program -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 -verbosity=0 corpus_$$program || exit 1; done
+
 format: install
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
