@@ -29,7 +29,8 @@ test: install
 bench: install
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target benches
-	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
+	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
+	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || exit 1; done
 
 eval: install
 	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
