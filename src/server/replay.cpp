@@ -22,24 +22,34 @@ std::string hash_of(std::initializer_list<std::string_view> fields) {
     return hex_of(hasher.digest());
 }
 
-// One key space for each tenant, route and conversation.
+// One key space for each tenant and route.
 RecordKey record_key(const Call& call) {
-    const std::string_view id = call.ids.empty() ? std::string_view() : call.ids[0];
     return {.tenant = call.site.tenant,
             .space = "idempotency",
-            .key = hash_of({call.route.method, call.route.pattern, id, call.key})};
+            .key = hash_of({call.route.method, call.route.pattern, call.key})};
 }
 
+// Of all that the request says: what its path names, its query, and every field of its body but
+// `stream`, which says how the answer comes and not what is done.
 std::string digest_of(const Call& call) {
-    return hash_of({call.request.query, call.request.body});
+    Hasher hasher;
+    for (const std::string& id : call.ids) hasher.field(id);
+    hasher.field(call.request.query);
+    if (call.json)
+        for (const JsonMember member : call.json->root().members()) {
+            if (member.key == "stream") continue;
+            hasher.field(member.key);
+            hasher.field(member.value.raw());
+        }
+    return hex_of(hasher.digest());
 }
 
 // {"digest","seq"}
-std::string write_kept(const Call& call, const Reply& reply) {
+std::string write_kept(const Call& call, Seq seq) {
     std::string text;
     JsonWriter out(text);
     out.begin_object().field("digest", digest_of(call)).key("seq");
-    out.number(reply.etag.value_or(Seq{}).value).end_object();
+    out.number(seq.value).end_object();
     return text;
 }
 
@@ -56,26 +66,34 @@ Result<Seq> read_kept(const Call& call, const std::string& text) {
     return Seq{static_cast<std::uint64_t>(*seq->integer())};
 }
 
-}  // namespace
-
-Result<Reply> answer_once(Call& call) {
-    Store& store = call.site.memory.store();
-    const Result<Record> kept = store.get_record(record_key(call));
+// The seq of the first time; none: this is the first time.
+Result<std::optional<Seq>> find_kept(Call& call) {
+    const Result<Record> kept = call.site.memory.store().get_record(record_key(call));
     if (kept) {
         PAL_TRY(seq, read_kept(call, kept->value));
-        PAL_TRY(reply, call.route.again(call, seq));
-        reply.again = true;
-        return std::move(reply);
+        return std::optional(seq);
     }
     if (kept.error().code != ErrorCode::not_found) return std::unexpected(kept.error());
-    PAL_TRY(reply, call.route.function(call));
-    // The write is done: that its outcome could not be kept, or that a twin of this request was
-    // quicker, changes nothing for the client.
-    (void)store.put_record({.key = record_key(call),
-                            .value = write_kept(call, reply),
-                            .expected = 0,
-                            .ttl = kept_for});
-    return reply;
+    return std::optional<Seq>();
+}
+
+}  // namespace
+
+// The write is done: that its outcome could not be kept, or that a twin of this request was
+// quicker, changes nothing for the client.
+void keep_request(Call& call, Seq seq) {
+    (void)call.site.memory.store().put_record(
+        {.key = record_key(call), .value = write_kept(call, seq), .expected = 0, .ttl = kept_for});
+}
+
+Result<Reply> answer_once(Call& call) {
+    PAL_TRY(kept, find_kept(call));
+    const bool replay = kept && call.route.again;
+    PAL_TRY(reply, replay ? call.route.again(call, *kept) : call.route.function(call));
+    // A turn that was begun before may get its answer only now: chat itself says which.
+    if (kept && !call.route.streams) reply.again = true;
+    if (!kept) keep_request(call, reply.etag.value_or(Seq{}));
+    return std::move(reply);
 }
 
 }  // namespace palimpsest

@@ -101,7 +101,8 @@ struct Route {
     std::span<const Parameter> query = {};
     bool if_match = false;  // honoured; where it is not it is refused
     // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq
-    // of the first time. Null where the store's own key does it.
+    // of the first time. Null where the store's own key does it
+    // and the function can be called again.
     Result<Reply> (*again)(Call& call, Seq seq) = nullptr;
     Lane lane = Lane::quick;                     // slow: it waits for a model
     bool streams = false;                        // it can answer with server-sent events

@@ -50,7 +50,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request) {
     const Route& route = *match.route;
     Result<Call> call = read_call(site, schemas, std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request)), {}};
-    const bool once = route.again && !call->key.empty();
+    const bool once = route.body == BodyKind::json && !call->key.empty();
     Result<Reply> reply = once ? answer_once(*call) : route.function(*call);
     if (!reply) return {write_error(reply.error(), repeat_of(request)), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);

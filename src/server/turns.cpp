@@ -10,13 +10,14 @@
 #include "base/json_write.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
+#include "server/replay.h"
 #include "server/rest.h"
+#include "server/turn_log.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::string_view turn_prefix = "turn_";
-constexpr std::size_t notes_max = 8;  // A call's own note has at most preamble and tools before it.
 
 // ---- ids ----------------------------------------------------------------------------------------
 
@@ -40,40 +41,6 @@ Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
                  .turn = position->seq};
 }
 
-// ---- notes --------------------------------------------------------------------------------------
-
-const NoteEntry* note_of(const Entry& entry, std::string_view kind) {
-    const auto* note = std::get_if<NoteEntry>(&entry.body);
-    return note && note->kind == kind ? note : nullptr;
-}
-
-// The note of the call that begin made, where calls are noted: the first one after the turn began.
-Result<Seq> call_of(Memory& memory, const ConversationId& name, Seq turn) {
-    PAL_TRY(entries, memory.log(name, {.range = {turn, seq_max},
-                                       .kinds = only(EntryKind::note),
-                                       .limit = notes_max}));
-    for (const Entry& entry : entries)
-        if (note_of(entry, "call")) return entry.seq;
-    return Seq{};
-}
-
-// What the answer at `seq` cost, from the note that was written with it.
-Result<Usage> usage_at(Memory& memory, const ConversationId& name, Seq seq) {
-    PAL_TRY(entries, memory.log(name, {.range = {seq + 1, seq + 1}}));
-    const NoteEntry* note = entries.empty() ? nullptr : note_of(entries.front(), "usage");
-    if (!note) return Usage{};
-    PAL_TRY(document, parse_json(view_of(note->body)));
-    const auto number = [&](std::string_view field) -> std::uint64_t {
-        const auto value = document.root().find(field);
-        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
-    };
-    return Usage{.input = number("input"),
-                 .cached = number("cached"),
-                 .cache_writes = number("cache_writes"),
-                 .output = number("output"),
-                 .reasoning = number("reasoning")};
-}
-
 // ---- writing ------------------------------------------------------------------------------------
 
 void write_usage(JsonWriter& out, const Usage& usage) {
@@ -95,8 +62,8 @@ void write_calls(JsonWriter& out, const Message& message) {
     out.end_array();
 }
 
-void write_start(JsonWriter& out, const Begun& begun) {
-    out.begin_object().field("conversation_id", begun.name.id).field("turn_id", turn_id(begun));
+void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
+    out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
 }
 
 void write_end(JsonWriter& out, const std::optional<Compaction>& compaction) {
@@ -106,10 +73,10 @@ void write_end(JsonWriter& out, const std::optional<Compaction>& compaction) {
 }
 
 // {"conversation_id","turn_id","seq","message","tool_calls","usage","cost","compaction","warnings"}
-std::string write_turn(const Begun& begun, const Answer& answer, Seq seq) {
+std::string write_turn(const Begun& begun, std::string_view id, const Answer& answer, Seq seq) {
     std::string body;
     JsonWriter out(body);
-    write_start(out, begun);
+    write_start(out, begun, id);
     out.key("seq").number(seq.value).key("message").raw(view_of(answer.message.raw));
     if (answer.interrupted) out.key("interrupted").boolean(true);
     write_calls(out.key("tool_calls"), answer.message);
@@ -149,14 +116,22 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
     PAL_TRY(format, format_of(call));
     WriteOptions write = call.write(IfAbsent::create);
     write.key = call.key;  // begin, finish and chat share the key of a turn.
-    Result<Begun> begun = call.site.memory.begin(name, {.messages = messages,
-                                                        .format = format,
-                                                        .model = call.text("model").value_or(""),
-                                                        .tools = raw_of(call, "tools"),
-                                                        .parameters = raw_of(call, "parameters"),
-                                                        .policy = raw_of(call, "memory_strategy"),
-                                                        .write = std::move(write)});
+    Result<Begun> begun = call.site.memory.begin(
+        name, {.messages = messages,
+               .format = format,
+               .model = call.text("model").value_or(std::string(call.site.model.name())),
+               .tools = raw_of(call, "tools"),
+               .parameters = raw_of(call, "parameters"),
+               .policy = raw_of(call, "memory_strategy"),
+               .write = std::move(write)});
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
+    if (call.key.empty()) return begun;
+    // Kept now: the model may fail, or the client leave, before there is an answer.
+    keep_request(call, begun->view.header.end);
+    if (!begun->compaction) {
+        PAL_TRY(compaction, find_compaction(call.site.memory, *begun));
+        begun->compaction = std::move(compaction);
+    }
     return begun;
 }
 
@@ -191,13 +166,11 @@ struct Told {
 
 // A repeat of a finished turn is answered from the log, in one piece, without the model.
 Result<Told> tell_again(Memory& memory, const Begun& begun, const OnDelta& on_delta) {
-    PAL_TRY(usage, usage_at(memory, begun.name, begun.already_at));
+    PAL_TRY(answer, read_answer(memory, begun));
     PAL_TRY(parts, read_parts(*begun.already));
     for (const Part& part : parts.parts)
         if (const Text* text = std::get_if<Text>(&part); text && on_delta) on_delta(text->text);
-    return Told{.answer = {.message = *begun.already, .usage = usage},
-                .seq = begun.already_at,
-                .end = begun.view.header.end};
+    return Told{.answer = std::move(answer), .seq = begun.already_at, .end = begun.view.header.end};
 }
 
 Result<Told> tell(OpenTurn& turn, const OnDelta& on_delta) {
@@ -211,7 +184,7 @@ Result<Told> tell(OpenTurn& turn, const OnDelta& on_delta) {
 std::string start_event(const Begun& begun) {
     std::string data;
     JsonWriter out(data);
-    write_start(out, begun);
+    write_start(out, begun, turn_id(begun));
     out.key("seq").number(begun.view.seq.value).end_object();
     return data;
 }
@@ -223,9 +196,36 @@ void stream_turn(OpenTurn& turn, const SendEvent& send) {
         return send(ServerEvent("{\"text\":" + json_string(text) + "}", "delta"));
     });
     if (told)
-        send(ServerEvent(write_turn(turn.begun, told->answer, told->seq), "done"));
+        send(ServerEvent(write_turn(turn.begun, turn_id(turn.begun), told->answer, told->seq),
+                         "done"));
     else
         send(ServerEvent(error_response(told.error()).body, "error"));
+}
+
+// The answer that a repeat of begin finds: null where there is none yet.
+Result<void> write_already(JsonWriter& out, Memory& memory, const Begun& begun) {
+    out.key("message");
+    if (!begun.already) {
+        out.null().key("tool_calls").begin_array().end_array();
+        return {};
+    }
+    PAL_TRY(answer, read_answer(memory, begun));
+    out.raw(view_of(answer.message.raw));
+    if (answer.interrupted) out.key("interrupted").boolean(true);
+    write_calls(out.key("tool_calls"), answer.message);
+    return {};
+}
+
+// What the body of finish brings.
+Result<Answer> answer_of(const Call& call) {
+    PAL_TRY(format, format_of(call));
+    PAL_TRY(message, read_message(format, make_bytes(raw_of(call, "message"))));
+    if (message.shape.role != Role::assistant)
+        return fail(ErrorCode::unprocessable, "an answer's role must be assistant", "message.role");
+    const std::optional<JsonValue> interrupted = call.field("interrupted");
+    return Answer{.message = std::move(message),
+                  .usage = usage_of(call),
+                  .interrupted = interrupted && interrupted->boolean() == true};
 }
 
 // A turn has one answer: a repeat of finish that brings another one is refused.
@@ -233,6 +233,7 @@ Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
     PAL_TRY(entries, call.site.memory.log(call.name(), {.range = {seq, seq}}));
     const auto* stored =
         entries.empty() ? nullptr : std::get_if<MessageEntry>(&entries.front().body);
+    if (stored && stored->scrubbed) return {};
     if (stored && view_of(stored->message.raw) == view_of(answer.message.raw)) return {};
     return fail(ErrorCode::unprocessable, "this turn has been finished with another answer",
                 "turn_id");
@@ -245,29 +246,24 @@ Result<Reply> begin_turn(Call& call) {
     PAL_TRY(begun, begin_from(call, call.name(), messages));
     Reply reply{.etag = begun.view.header.end};
     JsonWriter out(reply.body);
-    write_start(out, begun);
+    write_start(out, begun, turn_id(begun));
     out.key("seq").number(begun.view.seq.value);
     write_view(out.key("view"), begun.view);
-    out.key("message");
-    begun.already ? out.raw(view_of(begun.already->raw)) : out.null();
-    out.key("tool_calls").begin_array().end_array().key("usage").null();
+    PAL_CHECK(write_already(out, call.site.memory, begun));
+    out.key("usage").null();
     write_end(out, begun.compaction);
     return reply;
 }
 
 Result<Reply> finish_turn(Call& call) {
-    PAL_TRY(format, format_of(call));
-    PAL_TRY(begun, parse_turn(call.name(), *call.text("turn_id")));
-    PAL_TRY(message, read_message(format, make_bytes(raw_of(call, "message"))));
-    const std::optional<JsonValue> interrupted = call.field("interrupted");
-    const Answer answer{.message = std::move(message),
-                        .usage = usage_of(call),
-                        .interrupted = interrupted && interrupted->boolean() == true};
-    PAL_TRY(call_seq, call_of(call.site.memory, begun.name, begun.turn));
+    const std::string id = *call.text("turn_id");
+    PAL_TRY(begun, parse_turn(call.name(), id));
+    PAL_TRY(answer, answer_of(call));
+    PAL_TRY(call_seq, find_call(call.site.memory, begun.name, begun.log, begun.turn));
     begun.view.seq = call_seq;
     PAL_TRY(finished, call.site.memory.finish(begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
-    return Reply{.body = write_turn(begun, answer, finished.seq), .etag = finished.header.end};
+    return Reply{.body = write_turn(begun, id, answer, finished.seq), .etag = finished.header.end};
 }
 
 Result<Reply> chat(Call& call) {
@@ -283,7 +279,7 @@ Result<Reply> chat(Call& call) {
     if (stream && stream->boolean() == true)
         return Reply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
     PAL_TRY(told, tell(*turn, {}));
-    return Reply{.body = write_turn(turn->begun, told.answer, told.seq),
+    return Reply{.body = write_turn(turn->begun, turn_id(turn->begun), told.answer, told.seq),
                  .etag = told.end,
                  .again = turn->begun.already.has_value()};
 }

@@ -1,0 +1,93 @@
+#include "server/turn_log.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t notes_max = 8;  // A call's own note has at most preamble and tools before it.
+constexpr Kinds no_messages{all_kinds.bits & ~only(EntryKind::message).bits};
+
+const NoteEntry* note_of(const Entry& entry, std::string_view kind) {
+    const auto* note = std::get_if<NoteEntry>(&entry.body);
+    return note && note->kind == kind ? note : nullptr;
+}
+
+std::unexpected<Error> no_turn() {
+    return fail(ErrorCode::not_found, "this conversation has no such turn; `begin` gives its id",
+                "turn_id");
+}
+
+// Whether the entry can stand between the start of a turn and the note of its call.
+bool is_of_begin(const Entry& entry) {
+    if (const auto* message = std::get_if<MessageEntry>(&entry.body))
+        return message->answers == Seq{};
+    return std::holds_alternative<CompactionEntry>(entry.body) || note_of(entry, "text") ||
+           note_of(entry, "call");
+}
+
+Result<Usage> read_usage(const NoteEntry& note) {
+    PAL_TRY(document, parse_json(view_of(note.body)));
+    const auto number = [&](std::string_view field) -> std::uint64_t {
+        const auto value = document.root().find(field);
+        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
+    };
+    return Usage{.input = number("input"),
+                 .cached = number("cached"),
+                 .cache_writes = number("cache_writes"),
+                 .output = number("output"),
+                 .reasoning = number("reasoning")};
+}
+
+}  // namespace
+
+Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& log, Seq turn) {
+    PAL_TRY(header, memory.head(name));
+    if (log != header.log || turn == Seq{} || turn > header.end) return no_turn();
+    PAL_TRY(notes, memory.log(name, {.range = {turn, header.end},
+                                     .kinds = only(EntryKind::note),
+                                     .limit = notes_max}));
+    const auto call =
+        std::ranges::find_if(notes, [](const Entry& entry) { return note_of(entry, "call"); });
+    if (call == notes.end()) return no_turn();
+    PAL_TRY(entries, memory.log(name, {.range = {turn, call->seq},
+                                       .limit = call->seq.value - turn.value + 1,
+                                       .content = false}));
+    if (!std::ranges::all_of(entries, is_of_begin)) return no_turn();
+    return call->seq;
+}
+
+// It is the first entry after what was said; after the answer stands what belongs to later turns.
+Result<std::optional<Compaction>> find_compaction(Memory& memory, const Begun& begun) {
+    const Seq end = begun.already ? begun.already_at : seq_max;
+    PAL_TRY(entries,
+            memory.log(begun.name, {.range = {begun.turn, end}, .kinds = no_messages, .limit = 1}));
+    const auto* entry =
+        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
+    if (!entry || entry->cause != Cause::policy) return std::nullopt;
+    return Compaction{.outcome = Compaction::Outcome::done,
+                      .seq = entries.front().seq,
+                      .edits = entry->edits,
+                      .tokens_before = entry->tokens_before,
+                      .tokens_after = entry->tokens_after};
+}
+
+Result<Answer> read_answer(Memory& memory, const Begun& begun) {
+    const Seq at = begun.already_at;
+    PAL_TRY(entries, memory.log(begun.name, {.range = {at, at + 1}}));
+    Answer answer{.message = *begun.already};
+    for (const Entry& entry : entries) {
+        if (const auto* message = std::get_if<MessageEntry>(&entry.body);
+            message && entry.seq == at)
+            answer.interrupted = message->interrupted;
+        if (const NoteEntry* note = note_of(entry, "usage")) {
+            PAL_TRY(usage, read_usage(*note));
+            answer.usage = usage;
+        }
+    }
+    return answer;
+}
+
+}  // namespace palimpsest
