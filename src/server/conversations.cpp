@@ -9,8 +9,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view label_prefix = "metadata.";
-
 SortBy sort_of(const Query& query) {
     const std::string_view sort = query.text("sort").value_or("updated");
     if (sort == "created") return SortBy::created;
@@ -19,13 +17,11 @@ SortBy sort_of(const Query& query) {
 
 ListQuery list_query(const Call& call) {
     ListQuery query{.tenant = call.site.tenant,
+                    .metadata = labels_of(call.query),
                     .sort = sort_of(call.query),
                     .newest_first = call.query.text("order") != "asc",
                     .limit = call.query.number("limit").value_or(100)};
     if (const auto owner = call.query.text("owner")) query.owner = *owner;
-    for (const auto& [name, value] : call.query.all())
-        if (name.starts_with(label_prefix))
-            query.metadata.emplace(name.substr(label_prefix.size()), value);
     return query;
 }
 

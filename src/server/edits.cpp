@@ -1,10 +1,14 @@
 // edits: everything that changes what is seen of a conversation without adding to what was said.
+#include <algorithm>
+
 #include "base/ids.h"
 #include "engine/present.h"
 #include "server/rest.h"
 
 namespace palimpsest {
 namespace {
+
+constexpr std::string_view checkpoint_prefix = "ckpt_";
 
 Result<Reply> edited(const Call& call, const Result<Seq>& seq) {
     if (!seq) return std::unexpected(blame(seq.error(), call, ""));
@@ -88,9 +92,37 @@ Result<Reply> repeat_checkpoint(Call& call, Seq seq) {
     return fail(ErrorCode::not_found, "the checkpoint of this Idempotency-Key is gone");
 }
 
+// By its id alone, which names the log that it stands in. Another tenant's is not there.
+Result<Reply> get_checkpoint(Call& call) {
+    const std::string& id = call.ids.at(0);
+    const auto gone = [] {
+        return fail(ErrorCode::not_found, "there is no such checkpoint", "id");
+    };
+    const std::optional<Position> position = parse_position_id(checkpoint_prefix, id);
+    if (!position) return gone();
+    Store& store = call.site.memory.store();
+    const Result<Header> header = store.head(position->log);
+    if (!header && header.error().code != ErrorCode::not_found)
+        return std::unexpected(header.error());
+    if (!header || header->name.tenant != call.site.tenant) return gone();
+    PAL_TRY(entries, store.read(header->log, {.ranges = {{position->seq, position->seq}},
+                                              .kinds = only(EntryKind::checkpoint)}));
+    if (entries.empty()) return gone();
+    const auto& body = std::get<CheckpointEntry>(entries.front().body);
+    Reply reply =
+        checkpoint_reply({id, position->seq, entries.front().at, body.name, body.metadata});
+    reply.etag = header->end;
+    // Erased, but a fork still shares it: no name is left.
+    const std::string& name = header->name.id;
+    reply.body.pop_back();
+    reply.body += ",\"conversation_id\":" + (name.empty() ? "null" : json_string(name)) + "}";
+    return reply;
+}
+
 // All of them are read: a checkpoint is small, and people make few.
 Result<Reply> list_checkpoints(Call& call) {
-    PAL_TRY(all, call.site.memory.checkpoints(call.name()));
+    PAL_TRY(all, call.site.memory.checkpoints(call.name(), labels_of(call.query)));
+    if (call.query.text("order") == "desc") std::ranges::reverse(all);
     const std::size_t limit = call.query.number("limit").value_or(100);
     const std::optional<std::string_view> after = call.query.text("after");
     const std::optional<std::string_view> name = call.query.text("name");
@@ -132,6 +164,11 @@ Result<Reply> retract_messages(Call& call) {
     if (range.empty()) return fail(ErrorCode::invalid_request, "'to' is before 'from'", "to");
     return edited(call, call.site.memory.retract(call.name(), range,
                                                  call.text("reason").value_or(""), call.write()));
+}
+
+Result<Reply> rewind_conversation(Call& call) {
+    return edited(call, call.site.memory.rewind(call.name(), Seq{*call.number("to")},
+                                                call.text("reason").value_or(""), call.write()));
 }
 
 Result<Reply> repeat_edit(Call&, Seq seq) {

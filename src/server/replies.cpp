@@ -31,6 +31,13 @@ std::string generated_id(const Call& call) {
     return "conv_" + hex(as_log_id(hasher.digest()));
 }
 
+// Absent: it stays; null: it is cleared.
+std::optional<std::string> text_or_cleared(const Call& call, std::string_view name) {
+    const std::optional<JsonValue> value = call.json ? call.json->root().find(name) : std::nullopt;
+    if (!value) return {};
+    return value->is_null() ? std::string() : std::string(value->string());
+}
+
 // null: for ever; a number: seconds; a text: "24h".
 Result<std::optional<Duration>> read_ttl(JsonValue value) {
     if (value.is_null()) return std::optional<Duration>();
@@ -54,10 +61,18 @@ Result<ConversationId> new_name(const Call& call, std::string_view field) {
     return name;
 }
 
+std::map<std::string, std::string> labels_of(const Query& query) {
+    constexpr std::string_view prefix = "metadata.";
+    std::map<std::string, std::string> labels;
+    for (const auto& [name, value] : query.all())
+        if (name.starts_with(prefix)) labels.emplace(name.substr(prefix.size()), value);
+    return labels;
+}
+
 Result<HeaderPatch> header_patch_of(const Call& call) {
-    HeaderPatch patch{.owner = call.text("owner"),
-                      .title = call.text("title"),
-                      .system_prompt = call.text("system_prompt")};
+    HeaderPatch patch{.owner = text_or_cleared(call, "owner"),
+                      .title = text_or_cleared(call, "title"),
+                      .system_prompt = text_or_cleared(call, "system_prompt")};
     if (const auto metadata = call.field("metadata")) patch.metadata_merge = metadata->raw();
     const std::optional<JsonValue> policy =
         call.json ? call.json->root().find("policy") : std::nullopt;

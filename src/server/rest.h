@@ -30,10 +30,12 @@ Result<Reply> get_call(Call& call);
 Result<Reply> fork_conversation(Call& call);
 Result<Reply> create_checkpoint(Call& call);
 Result<Reply> list_checkpoints(Call& call);
+Result<Reply> get_checkpoint(Call& call);
 Result<Reply> pin_message(Call& call);
 Result<Reply> unpin_message(Call& call);
 Result<Reply> undo_edit(Call& call);
 Result<Reply> retract_messages(Call& call);
+Result<Reply> rewind_conversation(Call& call);
 Result<Reply> scrub_messages(Call& call);
 Result<Reply> compact_conversation(Call& call);
 Result<Reply> repeat_edit(Call& call, Seq seq);
@@ -53,7 +55,9 @@ Result<FormatId> format_of(const Call& call);
 // The conversation that the body names in `field`. One that it does not name gets an id: derived
 // from the idempotency key, so that a repeat finds what the first request made; else random.
 Result<ConversationId> new_name(const Call& call, std::string_view field = "id");
-// What a body says about a conversation's header.
+// metadata.KEY=VALUE of a query.
+std::map<std::string, std::string> labels_of(const Query& query);
+// What a body says about a conversation's header; null clears a field.
 Result<HeaderPatch> header_patch_of(const Call& call);
 // A conflict that repeating cannot solve names what caused it.
 Error blame(Error error, const Call& call, std::string_view param);

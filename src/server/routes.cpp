@@ -10,10 +10,12 @@ constexpr Parameter limit_row{"limit", R"({"type":"integer","minimum":1,"maximum
                               "rows at most; 100 unless given"};
 constexpr Parameter order_row{"order", R"({"type":"string","enum":["asc","desc"]})",
                               "oldest or newest first"};
+constexpr Parameter metadata_row{"metadata.*", R"({"type":"string"})",
+                                 "metadata.KEY=VALUE: only where that field is VALUE"};
 
 constexpr Parameter conversation_query[] = {
     {"owner", R"({"type":"string"})", "only this owner's"},
-    {"metadata.*", R"({"type":"string"})", "metadata.KEY=VALUE: only where that field is VALUE"},
+    metadata_row,
     {"sort", R"({"type":"string","enum":["created","updated","accessed"]})",
      "by which time; updated unless given"},
     order_row,
@@ -44,9 +46,11 @@ constexpr Parameter view_query[] = {
     {"explain", R"({"type":"boolean"})", "what was left out, and why"},
 };
 constexpr Parameter checkpoint_query[] = {
+    order_row,
     limit_row,
     {"after", R"({"type":"string"})", "go on behind this id"},
     {"name", R"({"type":"string"})", "only those of this name"},
+    metadata_row,
 };
 constexpr Parameter unpin_query[] = {
     {"seq", R"({"type":"integer","minimum":1,"maximum":9007199254740991})",
@@ -106,6 +110,8 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/checkpoints",
      .function = list_checkpoints, .summary = "List checkpoints", .reply = "CheckpointList",
      .query = checkpoint_query},
+    {.method = "GET", .pattern = "/api/v1/checkpoints/{id}", .function = get_checkpoint,
+     .summary = "Read one checkpoint, and which conversation it is in", .reply = "Checkpoint"},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/pins", .function = pin_message,
      .summary = "Pin a message (and its group): always sent verbatim", .status = 201,
      .reply = "Edited", .request = "Pin", .if_match = true, .again = repeat_edit},
@@ -118,6 +124,9 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/retract",
      .function = retract_messages, .summary = "Hide messages, undoably", .reply = "Edited",
      .request = "Retract", .if_match = true, .again = repeat_edit},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/rewind",
+     .function = rewind_conversation, .summary = "Go back: hide what came after a seq, undoably",
+     .reply = "Edited", .request = "Rewind", .if_match = true, .again = repeat_edit},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/scrub", .function = scrub_messages,
      .summary = "Remove the content of messages for good, in every fork", .reply = "Scrubbed",
      .request = "Scrub", .again = repeat_scrub},

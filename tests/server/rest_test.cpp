@@ -169,6 +169,7 @@ constexpr Post edits[] = {
     {"/a/pins", R"({"seq":"last"})", R"({"seq":1})"},
     {"/a/retract", R"({"from":2})", R"({"from":3})"},
     {"/a/undo", "", R"({"seq":1})"},
+    {"/a/rewind", R"({"to":3})", R"({"to":2})"},
     {"/a/compact", R"({"policy":{"passes":[{"pass":"keep_last","messages":1}]}})",
      R"({"policy":{"passes":[{"pass":"keep_last","messages":2}]}})"},
     {"/a/fork", R"({})", R"({"at":1})"},

@@ -27,6 +27,7 @@ constexpr Step steps[] = {
      R"({"role":"user","content":"three"}]})"},
     {"GET", "/api/v1/conversations/a%2Fb/messages?last=2", ""},
     {"POST", "/api/v1/conversations/a%2Fb/checkpoints", R"({"name":"here","metadata":{"k":"v"}})"},
+    {"GET", "/api/v1/checkpoints/CHECKPOINT", ""},
     {"GET", "/api/v1/conversations/a%2Fb/checkpoints", ""},
     {"POST", "/api/v1/conversations/a%2Fb/pins", R"({"seq":"last"})"},
     {"DELETE", "/api/v1/conversations/a%2Fb/pins?seq=3", ""},
@@ -47,12 +48,14 @@ constexpr Step steps[] = {
      R"("usage":{"input_tokens":7}})"},
     {"POST", "/api/v1/chat", R"({"message":"hello","conversation_id":"a/b"})"},
     {"GET", "/api/v1/conversations/a%2Fb/log?order=desc", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/rewind", R"({"to":3})"},
     {"DELETE", "/api/v1/conversations/child", ""},
 };
 
-std::string filled(std::string_view body, const std::string& turn) {
-    std::string out(body);
-    if (const std::size_t at = out.find("TURN"); at != out.npos) out.replace(at, 4, turn);
+std::string filled(std::string_view text, std::string_view place, const std::string& value) {
+    std::string out(text);
+    if (const std::size_t at = out.find(place); at != out.npos)
+        out.replace(at, place.size(), value);
     return out;
 }
 
@@ -83,13 +86,14 @@ void call_every_route(std::string_view store) {
     const Running running(store);
     const SchemaSet schemas;
     std::set<const Route*> called;
-    std::string turn;
+    std::string turn, checkpoint;
     for (const Step& step : steps) {
         const Route* const row = row_of(step);
         ASSERT_TRUE(row) << step.method << " " << step.target;
         called.insert(row);
-        const Told told = running.ask(std::string(step.method), std::string(step.target),
-                                      filled(step.body, turn));
+        const Told told =
+            running.ask(std::string(step.method), filled(step.target, "CHECKPOINT", checkpoint),
+                        filled(step.body, "TURN", turn));
         const std::string what =
             std::string(step.method) + " " + std::string(step.target) + ": " + told.response.body;
         EXPECT_EQ(told.status(), row->status) << what;
@@ -99,6 +103,7 @@ void call_every_route(std::string_view store) {
         const Result<void> fits = schemas.check(row->reply, told.json());
         EXPECT_TRUE(fits) << (fits ? "" : fits.error().message) << what;
         if (told.json().find("turn_id")) turn = told.text("turn_id");
+        if (told.text("id").starts_with("ckpt_")) checkpoint = told.text("id");
     }
     for (const Route& route : routes())
         EXPECT_TRUE(called.contains(&route) || route.body == BodyKind::bytes)
@@ -124,7 +129,7 @@ TEST(every_route, says_not_found_for_a_conversation_that_is_not_there) {
         if (step.method == "POST" && (word == "messages" || word == "begin")) continue;
         const std::string turn = "turn_0f8fad5bd9cb469fa16570867728950e1";
         const Told told = running.ask(std::string(step.method), std::string(step.target),
-                                      filled(step.body, turn));
+                                      filled(step.body, "TURN", turn));
         EXPECT_EQ(told.status(), 404) << step.method << " " << step.target << told.response.body;
         EXPECT_EQ(told.error("code"), "not_found") << step.target;
         EXPECT_EQ(told.header("x-should-retry"), "false") << step.target;
