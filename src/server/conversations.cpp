@@ -52,6 +52,20 @@ Result<Reply> page_before(Call& call, ListQuery query, std::string_view place) {
     return write_page(page, !page.next.empty(), {});
 }
 
+// {"metadata": null}: every field that is there now goes.
+Result<void> clear_metadata(Call& call, HeaderPatch& patch) {
+    const std::optional<JsonValue> given = call.json->root().find("metadata");
+    if (!given || !given->is_null()) return {};
+    PAL_TRY(header, call.site.memory.head(call.name()));
+    PAL_TRY(fields, parse_json(header.metadata));
+    patch.metadata_merge.emplace();
+    JsonWriter out(*patch.metadata_merge);
+    out.begin_object();
+    for (const JsonMember field : fields.root().members()) out.key(field.key).null();
+    out.end_object();
+    return {};
+}
+
 }  // namespace
 
 Result<Reply> create_conversation(Call& call) {
@@ -92,6 +106,7 @@ Result<Reply> get_conversation(Call& call) {
 // An append without messages: only that compares the end of the log in the same step.
 Result<Reply> patch_conversation(Call& call) {
     PAL_TRY(patch, header_patch_of(call));
+    PAL_CHECK(clear_metadata(call, patch));
     const std::optional<std::uint64_t> revision = call.number("revision");
     if (!call.if_match || patch.empty()) {
         const Result<Header> header = call.site.memory.patch(call.name(), patch, revision);

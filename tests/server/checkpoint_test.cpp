@@ -101,6 +101,9 @@ TEST(patch, clears_with_null) {
     for (const char* field : {"owner", "title", "system_prompt"}) EXPECT_EQ(told.text(field), "");
     EXPECT_TRUE(told.json().find("policy")->is_null());
     EXPECT_EQ(told.json().find("metadata")->raw(), R"({"l":2})");
+    const Told bare = running.ask("PATCH", conversations + "/a", R"({"metadata":null})");
+    ASSERT_EQ(bare.status(), 200) << bare.response.body;
+    EXPECT_EQ(bare.json().find("metadata")->raw(), "{}");
 }
 
 }  // namespace
