@@ -1,7 +1,11 @@
 // doctor: reads everything in a store and says what is wrong with it. Exit status 1 when something
-// is.
+// is. A store that does not open is looked into all the same.
+#include <algorithm>
+
 #include "cli/command.h"
+#include "cli/open.h"
 #include "engine/present.h"
+#include "store/sqlite_inspect.h"
 
 namespace palimpsest {
 namespace {
@@ -21,13 +25,21 @@ Result<void> check_views(Invocation& call, CheckReport& report) {
     return {};
 }
 
-void print_report(Output& out, const CheckReport& report, const Durability& durability) {
+// Whoever reads this has run it already.
+std::string without_advice(std::string message) {
+    for (const std::string_view advice : {"; run `pal doctor`", "; `pal doctor` lists"})
+        message.resize(std::min(message.find(advice), message.size()));
+    return message;
+}
+
+void print_report(Output& out, const CheckReport& report, const Durability* durability) {
     out.line("logs " + std::to_string(report.logs) + ", entries " + std::to_string(report.entries) +
              ", records " + std::to_string(report.records));
-    out.line("durability: " + printable(durability.level) +
-             (durability.power_cut        ? ", survives a power cut"
-              : durability.process_killed ? ", survives a killed process, not a power cut"
-                                          : ", gone with the process"));
+    if (durability)
+        out.line("durability: " + printable(durability->level) +
+                 (durability->power_cut        ? ", survives a power cut"
+                  : durability->process_killed ? ", survives a killed process, not a power cut"
+                                               : ", gone with the process"));
     for (const Finding& finding : report.findings)
         out.line(printable(finding.what) + ": " + printable(finding.where) + ": " +
                  printable(finding.message));
@@ -35,18 +47,47 @@ void print_report(Output& out, const CheckReport& report, const Durability& dura
                                      : std::to_string(report.findings.size()) + " findings");
 }
 
-}  // namespace
-
-Result<int> run_doctor(Invocation& call) {
-    const std::string tenants[] = {call.settings.tenant};
-    PAL_TRY(report, call.memory->store().check(tenants));
-    if (const auto views = check_views(call, report); !views)
-        report.findings.push_back({"list", call.settings.tenant, views.error().message});
+int finish(Invocation& call, CheckReport report, const Durability* durability) {
+    for (Finding& finding : report.findings)
+        finding.message = without_advice(std::move(finding.message));
     if (call.json())
         print_json(call.out, write_check_report, report);
     else
-        print_report(call.out, report, call.memory->store().durability());
+        print_report(call.out, report, durability);
     return report.findings.empty() ? 0 : 1;
+}
+
+// The file is there and nobody else has it, but it is no whole store.
+bool may_be_damaged(const Error& error) {
+    return error.code == ErrorCode::internal || error.code == ErrorCode::invalid_request ||
+           error.code == ErrorCode::unprocessable;
+}
+
+Result<int> inspect(Invocation& call, const Error& why) {
+    const std::string& url = call.settings.store;
+    if (!may_be_damaged(why) || !url.starts_with("sqlite:")) return std::unexpected(why);
+    Result<CheckReport> report = inspect_sqlite(url);
+    if (!report && report.error().code == ErrorCode::not_found) return std::unexpected(why);
+    if (!report) return std::unexpected(report.error());
+    const bool foreign = report->findings.size() == 1 && report->findings[0].what == "foreign";
+    if (!foreign)
+        report->findings.insert(report->findings.begin(), {"unopenable", url, why.message});
+    return finish(call, *std::move(report), nullptr);
+}
+
+}  // namespace
+
+Result<int> run_doctor(Invocation& call) {
+    auto memory = open_memory(call.settings, {.create = false});
+    if (!memory) return inspect(call, memory.error());
+    call.memory.emplace(*std::move(memory));
+    Store& store = call.memory->store();
+    const std::string tenants[] = {call.settings.tenant};
+    PAL_TRY(report, store.check(tenants));
+    if (const auto views = check_views(call, report); !views)
+        report.findings.push_back({"list", call.settings.tenant, views.error().message});
+    const Durability durability = store.durability();
+    return finish(call, std::move(report), &durability);
 }
 
 }  // namespace palimpsest

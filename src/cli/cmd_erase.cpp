@@ -1,4 +1,6 @@
 // erase, scrub: the only commands that remove what was said.
+#include <algorithm>
+
 #include "cli/command.h"
 #include "engine/present.h"
 
@@ -10,6 +12,8 @@ Result<int> run_scrub(Invocation& call) {
         PAL_TRY(seq, parse_seq(word));
         messages.push_back(seq);
     }
+    std::ranges::sort(messages);
+    messages.erase(std::ranges::unique(messages).begin(), messages.end());
     PAL_CHECK(call.memory->scrub(call.name(), messages));
     if (call.json())
         call.out.json_line("{\"scrubbed\":" + std::to_string(messages.size()) + "}");

@@ -22,10 +22,11 @@ std::string authority(const Listen& listen) {
     return (six ? "[" + listen.host + "]" : listen.host) + ":" + std::to_string(listen.port);
 }
 
-// The lock file names the address before the server listens, so "any free port" is chosen here.
-// Between this and listening another process could take it; serve then fails and says so.
-Result<std::uint16_t> free_port(const std::string& host) {
-    PAL_TRY(listener, listen_on(host, 0));
+// The lock file names the address before the server listens, so "any free port" (0) is chosen here;
+// and a port that is in use is refused before a store is made. Between this and listening another
+// process could take it; serve then fails and says so.
+Result<std::uint16_t> free_port(const Listen& listen) {
+    PAL_TRY(listener, listen_on(listen.host, listen.port));
     close(listener.descriptor);
     return listener.port;
 }
@@ -76,10 +77,8 @@ Result<int> run_serve(Invocation& call) {
     const sigset_t signals = block_stop_signals();
     const Settings& settings = call.settings;
     PAL_TRY(listen, parse_listen(settings.listen));
-    if (listen.port == 0) {
-        PAL_TRY(port, free_port(listen.host));
-        listen.port = port;
-    }
+    PAL_TRY(port, free_port(listen));
+    listen.port = port;
     const std::string token = hex(random_log_id());
     PAL_TRY(memory,
             open_memory(settings, {.holder_address = authority(listen), .holder_token = token}));

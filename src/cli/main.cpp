@@ -54,6 +54,7 @@ namespace {
 constexpr auto serve_scopes = static_cast<std::uint8_t>(SettingScope::store) |
                               static_cast<std::uint8_t>(SettingScope::model) |
                               static_cast<std::uint8_t>(SettingScope::server);
+constexpr auto store_scope = static_cast<std::uint8_t>(SettingScope::store);
 constexpr auto chat_scopes = static_cast<std::uint8_t>(SettingScope::model);
 constexpr StoreUse none = StoreUse::none, read = StoreUse::read, write = StoreUse::write;
 
@@ -97,7 +98,7 @@ constexpr Command table[] = {
     {"erase", "ID", "Remove a conversation for good; forks keep what they share.",
      write, 0, nullptr, run_erase},
     {"doctor", "", "Check a store; exit status 1 when something is wrong.",
-     read, 0, nullptr, run_doctor},
+     none, store_scope, nullptr, run_doctor},
     {"validate", "[FILE]", "Tell which provider rules a list or request breaks; exit 1 if any.",
      none, 0, &validate_flags, run_validate, prepare_document},
     {"repair", "[FILE]", "Make a list or request sendable; report what was done.",
@@ -170,6 +171,14 @@ Result<Settings> settings_from(const Command& command, const Arguments& argument
     return load_settings(sources);
 }
 
+// A chat lasts; any other command that writes is over before anybody could read it.
+void warn_of_memory_store(const Invocation& call) {
+    const bool lost = call.command.store == StoreUse::write && call.command.run != run_chat;
+    if (lost && call.settings.store.starts_with("memory:"))
+        std::fputs("pal: warning: a memory: store is gone when the command ends; nothing is kept\n",
+                   stderr);
+}
+
 Result<int> run_command(const Command& command, const std::vector<std::string>& words,
                         Output& out) {
     const std::vector<KnownFlag> known = known_flags(command);
@@ -185,6 +194,7 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
     if (command.store != StoreUse::none) {
         PAL_TRY(memory, open_memory(settings, {.create = command.store == StoreUse::write}));
         call.memory.emplace(std::move(memory));
+        warn_of_memory_store(call);
     }
     return command.run(call);
 }
@@ -219,6 +229,13 @@ bool wants_json(const std::vector<std::string>& words) {
             (std::string_view(variable) == "1" || std::string_view(variable) == "true"));
 }
 
+// What to do next, where the store cannot know that it is asked by a person at a prompt.
+Error with_next_step(Error error) {
+    if (error.code == ErrorCode::not_found && error.message.starts_with("no conversation "))
+        error.message += "; `pal list` shows those that are there";
+    return error;
+}
+
 int report(const Error& error, bool json) {
     const ErrorInfo& info = error_info(error.code);
     if (json) {
@@ -239,7 +256,7 @@ int guarded_main(int count, char** values) {
     if (status) return *status;
     // What was printed before the error belongs before it.
     (void)out.flush();
-    return report(status.error(), wants_json(words));
+    return report(with_next_step(status.error()), wants_json(words));
 }
 
 }  // namespace

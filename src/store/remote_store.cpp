@@ -17,15 +17,24 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t reply_bytes_max = std::size_t{1} << 31;
-constexpr int reply_timeout_ms = 600'000;  // A check reads the whole store.
+constexpr int reply_timeout_ms = 60'000;
+constexpr int long_reply_timeout_ms = 600'000;  // A check reads the whole store.
+constexpr int ping_timeout_ms = 4'000;          // Anybody who lives answers a ping.
 // A command holds a store for moments; a server needs moments to start listening.
 constexpr milliseconds patience{3000};
 constexpr milliseconds pause_between_tries{25};
+constexpr int tries_with_nobody_max = 4;
 
 bool writes(StoreOperation operation) {
     return operation == StoreOperation::append || operation == StoreOperation::scrub ||
            operation == StoreOperation::erase || operation == StoreOperation::put_record ||
            operation == StoreOperation::sweep;
+}
+
+// May read or rewrite a large part of the store before the first byte of its answer.
+bool takes_long(StoreOperation operation) {
+    return operation == StoreOperation::check || operation == StoreOperation::scrub ||
+           operation == StoreOperation::erase || operation == StoreOperation::sweep;
 }
 
 class RemoteStore final : public Store {
@@ -79,22 +88,33 @@ public:
 
     // Whether the server is there and knows the token.
     Result<void> ping() const {
-        PAL_TRY(durability, call<Durability>(StoreOperation::durability, encode_request()));
-        (void)durability;
+        const HttpRequest request = request_for(StoreOperation::durability, encode_request());
+        HttpClient client(
+            url_, {.connect_timeout_ms = ping_timeout_ms, .total_timeout_ms = ping_timeout_ms});
+        const Result<HttpResponse> response = client.send(request);
+        if (!response) return unexpected_failure(StoreOperation::durability, response.error());
+        if (response->status != 200) return refused(*response);
+        PAL_CHECK(decode_reply<Durability>(response->body));
         return {};
     }
 
 private:
-    template <class T>
-    Result<T> call(StoreOperation operation, std::string body) const {
+    HttpRequest request_for(StoreOperation operation, std::string body) const {
         HttpRequest request =
             make_request("POST", "/internal/store/" + std::string(operation_name(operation)),
                          std::move(body), "application/octet-stream");
         request.headers.set("Authorization", "Bearer " + options_.token);
-        HttpClient client = take_client();
+        return request;
+    }
+
+    template <class T>
+    Result<T> call(StoreOperation operation, std::string body) const {
+        const HttpRequest request = request_for(operation, std::move(body));
+        HttpClient client =
+            takes_long(operation) ? new_client(long_reply_timeout_ms) : take_client();
         Result<HttpResponse> response = client.send(request);
         if (!response) return unexpected_failure(operation, response.error());
-        give_back(std::move(client));
+        if (!takes_long(operation)) give_back(std::move(client));
         if (response->status != 200) return refused(*response);
         return decode_reply<T>(response->body);
     }
@@ -122,11 +142,13 @@ private:
                         " to requests for its store; stop that program, or use the same version");
     }
 
+    HttpClient new_client(int timeout_ms) const {
+        return HttpClient(url_,
+                          {.first_byte_timeout_ms = timeout_ms, .max_body_bytes = reply_bytes_max});
+    }
     HttpClient take_client() const {
         const std::lock_guard lock(mutex_);
-        if (idle_.empty())
-            return HttpClient(url_, {.first_byte_timeout_ms = reply_timeout_ms,
-                                     .max_body_bytes = reply_bytes_max});
+        if (idle_.empty()) return new_client(reply_timeout_ms);
         HttpClient client = std::move(idle_.back());
         idle_.pop_back();
         return client;
@@ -147,7 +169,8 @@ Result<std::unique_ptr<RemoteStore>> make_remote_store(RemoteStoreOptions option
     return std::make_unique<RemoteStore>(std::move(url), std::move(options));
 }
 
-// Who holds the file of a store that lives in one; none for other stores.
+// Who holds the file of a store that lives in one; none for other stores. A holder that does not
+// say who it is has the pid 0.
 std::optional<LockInfo> holder_of(std::string_view url) {
     constexpr std::string_view scheme = "sqlite:";
     if (!url.starts_with(scheme)) return std::nullopt;
@@ -155,7 +178,7 @@ std::optional<LockInfo> holder_of(std::string_view url) {
     const auto path = canonical_path(std::string(url.substr(0, url.find('?'))));
     if (!path) return std::nullopt;
     auto info = read_lock_info(*path);
-    return info ? *std::move(info) : std::nullopt;
+    return info ? *std::move(info) : LockInfo{};
 }
 
 Result<std::unique_ptr<Store>> open_through(const LockInfo& info) {
@@ -177,10 +200,13 @@ Result<std::unique_ptr<Store>> open_remote_store(RemoteStoreOptions options) {
 Result<std::unique_ptr<Store>> open_store_or_holder(std::string_view url,
                                                     const StoreOptions& options) {
     const auto deadline = steady_clock::now() + patience;
-    for (;;) {
+    for (int tries_with_nobody = 0;;) {
         Result<std::unique_ptr<Store>> store = open_store(url, options);
         if (store || store.error().code != ErrorCode::unavailable) return store;
         const std::optional<LockInfo> holder = holder_of(url);
+        // Whoever held it may have gone meanwhile; but when nobody is there, waiting does not help.
+        tries_with_nobody = holder ? 0 : tries_with_nobody + 1;
+        if (tries_with_nobody > tries_with_nobody_max) return store;
         if (holder && !holder->address.empty()) {
             // A server does not share the store with a second server.
             if (!options.holder_address.empty()) return store;

@@ -1,8 +1,12 @@
 #include "store/sqlite_check.h"
 
+#include <map>
+#include <set>
+
 #include "base/ids.h"
 #include "store/sqlite_logs.h"
 #include "store/sqlite_records.h"
+#include "store/sqlite_scan.h"
 
 namespace palimpsest {
 namespace {
@@ -10,14 +14,18 @@ namespace {
 // Entries are read a few at a time: a conversation may be larger than memory.
 constexpr std::uint64_t entries_at_once = 256;
 constexpr int faults_listed = 100;
+// How many numbers of logs are tried one by one when their list cannot be read to its end.
+constexpr std::int64_t numbers_tried = 1'000'000;
 
 class Check {
 public:
-    Check(SqliteDatabase& db, const std::string& path) : db_(db), path_(path) {}
+    Check(SqliteDatabase& db, const std::string& path, NameWhole name_whole)
+        : db_(db), path_(path), name_whole_(name_whole) {}
 
     CheckReport run() {
         note_failure("unreadable", path_, look_at_pages());
         note_failure("unreadable", path_, look_at_logs());
+        look_past_indexes();
         note_failure("unreadable", path_, look_for_orphans());
         const auto damaged = [&](const RecordKey& key) {
             note("unreadable", key.tenant + "/" + key.space + "/" + key.key,
@@ -28,9 +36,7 @@ public:
             report_.records = *records;
         else
             note("unreadable", path_, records.error().message);
-        if (!report_.findings.empty())
-            for (const std::string& name : readable_)
-                note("readable", name, "this conversation is whole");
+        if (name_whole_ == NameWhole::always || !report_.findings.empty()) note_readable();
         return std::move(report_);
     }
 
@@ -56,19 +62,75 @@ private:
     // The numbers first: a row that cannot be read must not hide those after it.
     Result<void> look_at_logs() {
         std::vector<std::int64_t> numbers;
-        {
-            SqliteQuery query = db_.query("SELECT log FROM log ORDER BY log");
-            for (;;) {
-                PAL_TRY(row, query.step());
-                if (!row) break;
-                numbers.push_back(query.integer_at(0));
-            }
-        }
+        const Result<void> listed = list_numbers(numbers);
+        if (!listed) try_numbers(numbers);
         for (const std::int64_t number : numbers) {
             ++report_.logs;
             note_failure("unreadable", "log number " + std::to_string(number), look_at_log(number));
         }
-        return {};
+        return listed;
+    }
+
+    Result<void> list_numbers(std::vector<std::int64_t>& numbers) {
+        SqliteQuery query = db_.query("SELECT log FROM log ORDER BY log");
+        for (;;) {
+            PAL_TRY(row, query.step());
+            if (!row) return {};
+            numbers.push_back(query.integer_at(0));
+        }
+    }
+
+    // Those after the place where the list broke off.
+    void try_numbers(std::vector<std::int64_t>& numbers) {
+        const auto last = db_.integer("SELECT seq FROM sqlite_sequence WHERE name = 'log'");
+        if (!last) return;
+        const std::int64_t first = numbers.empty() ? 1 : numbers.back() + 1;
+        const std::int64_t end = std::min(*last, first + numbers_tried - 1);
+        std::uint64_t lost = 0;
+        for (std::int64_t number = first; number <= end; ++number) {
+            SqliteQuery query = db_.query("SELECT log FROM log WHERE log = ?");
+            query.integer(number);
+            const Result<bool> row = query.step();
+            if (row && *row) numbers.push_back(number);
+            if (!row) ++lost;
+        }
+        if (lost > 0)
+            note("unreadable", path_,
+                 "up to " + std::to_string(lost) +
+                     " conversations cannot be read, nor their names: their headers are lost");
+    }
+
+    // What the indexes do not lead to may be there all the same.
+    void look_past_indexes() {
+        if (unread_.empty()) return;
+        const auto counts = scan_entries(db_, unread_);
+        for (const LogRow& row : unread_) {
+            const auto found = counts.find(row.log);
+            const std::uint64_t there = found == counts.end() ? 0 : found->second;
+            const std::uint64_t owned = row.header.end.value - row.header.base.value;
+            const std::string count = std::to_string(there) + " of its " + std::to_string(owned);
+            if (there == owned)
+                note("recoverable", where_is(row),
+                     "all its " + std::to_string(owned) +
+                         " entries are there; only an index that leads to them is damaged");
+            else
+                note("damaged", where_is(row), count + " entries are there");
+        }
+    }
+
+    // A conversation is whole when everything that it was forked from is.
+    void note_readable() {
+        for (const LogRow& row : named_) {
+            const LogRow* log = &row;
+            while (log && !damaged_.contains(log->header.log) && log->header.parent) {
+                const auto parent = logs_.find(*log->header.parent);
+                log = parent == logs_.end() ? nullptr : &parent->second;
+            }
+            if (log && !damaged_.contains(log->header.log))
+                note("readable", where_is(row), "this conversation is whole");
+            else if (!damaged_.contains(row.header.log))
+                note("damaged", where_is(row), "what it was forked from is damaged");
+        }
     }
 
     Result<void> look_at_log(std::int64_t number) {
@@ -86,8 +148,17 @@ private:
         }
         const std::size_t before = report_.findings.size();
         note_failure("unreadable", where_is(row), look_at_place(row));
-        note_failure("unreadable", where_is(row), look_at_entries(row));
-        if (row.named() && report_.findings.size() == before) readable_.push_back(where_is(row));
+        const Result<void> entries = look_at_entries(row);
+        note_failure("unreadable", where_is(row), entries);
+        if (!entries && row.header.end > row.header.base) unread_.push_back(row);
+        if (report_.findings.size() != before) damaged_.insert(row.header.log);
+        // Only what note_readable() needs: headers can be large.
+        LogRow brief{.log = row.log};
+        brief.header.name = row.header.name;
+        brief.header.log = row.header.log;
+        brief.header.parent = row.header.parent;
+        if (row.named()) named_.push_back(brief);
+        logs_.emplace(row.header.log, std::move(brief));
         return {};
     }
 
@@ -166,14 +237,19 @@ private:
 
     SqliteDatabase& db_;
     const std::string& path_;
+    NameWhole name_whole_;
     CheckReport report_ = {};
-    std::vector<std::string> readable_ = {};
+    std::vector<LogRow> named_ = {};
+    std::map<LogId, LogRow> logs_ = {};
+    std::set<LogId> damaged_ = {};
+    std::vector<LogRow> unread_ = {};  // their entries could not be read the usual way
 };
 
 }  // namespace
 
-Result<CheckReport> check_sqlite(SqliteDatabase& db, const std::string& path) {
-    return Check(db, path).run();
+Result<CheckReport> check_sqlite(SqliteDatabase& db, const std::string& path,
+                                 NameWhole name_whole) {
+    return Check(db, path, name_whole).run();
 }
 
 }  // namespace palimpsest

@@ -7,8 +7,11 @@
 
 namespace palimpsest {
 
-// Goes on as far as the file can be read. When anything is wrong, the last findings ("readable")
-// name the conversations that are whole.
-Result<CheckReport> check_sqlite(SqliteDatabase& db, const std::string& path);
+// When the conversations that are whole are named, as the last findings ("readable").
+enum class NameWhole : std::uint8_t { when_something_is_wrong, always };
+
+// Goes on as far as the file can be read.
+Result<CheckReport> check_sqlite(SqliteDatabase& db, const std::string& path,
+                                 NameWhole name_whole = NameWhole::when_something_is_wrong);
 
 }  // namespace palimpsest

@@ -40,7 +40,7 @@ std::string_view advice_for(int error) {
             return "; check that the file and its folder exist and may be written";
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
-            return "; the file is damaged: `pal doctor` lists what is readable";
+            return "; the file is damaged; `pal doctor` lists what is readable";
         case SQLITE_IOERR:
             return "; the disk or file system reports a fault";
         default:

@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+
+#include "store/store_lock.h"
 
 namespace palimpsest {
 namespace {
@@ -99,6 +102,7 @@ Result<void> migrate(SqliteDatabase& db, std::int64_t from) {
 // Nobody sees the file before it has its name, so one sync at the end does.
 Result<void> write_schema(const std::string& path) {
     PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_write));
+    static_assert(sqlite_page_bytes == 8192);
     PAL_CHECK(
         db->execute("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY"));
     PAL_CHECK(migrate(*db, 0));
@@ -109,8 +113,7 @@ Result<void> make_file(const std::string& path) {
     // Made here so that nobody else may read it: what SQLite puts beside it gets the same rights.
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const auto failed = [&](std::string_view what) {
-        return fail(errno == ENOSPC ? ErrorCode::no_space : ErrorCode::unavailable,
-                    system_error(what, path));
+        return fail(code_of_errno(errno), system_error(what, path));
     };
     if (fd < 0) return failed("cannot create");
     Result<void> made = write_schema(path);
@@ -122,25 +125,34 @@ Result<void> make_file(const std::string& path) {
 Result<void> check_file(const std::string& path) {
     struct stat found{};
     if (::stat(path.c_str(), &found) != 0)
-        return fail(ErrorCode::unavailable, system_error("cannot open", path));
-    if (!S_ISREG(found.st_mode)) return fail(ErrorCode::unavailable, path + " is not a file");
+        return fail(code_of_errno(errno), system_error("cannot open", path));
+    if (!S_ISREG(found.st_mode))
+        return fail(ErrorCode::invalid_request, path + " is not a file; choose another path");
+    if (::access(path.c_str(), R_OK | W_OK) != 0)
+        return fail(code_of_errno(errno),
+                    system_error("cannot open", path) + "; a store must be readable and writable");
     if (found.st_size == 0)
-        return fail(ErrorCode::internal,
+        return fail(ErrorCode::invalid_request,
                     path +
                         " is empty: a store was there and is damaged, or somebody else made the "
                         "file; remove it to start a new store");
-    return {};
+    if (starts_like_sqlite(path)) return {};
+    return fail(
+        ErrorCode::invalid_request,
+        path +
+            " is not an SQLite database: choose another path, or look what is left of a store "
+            "there; `pal doctor` lists what is readable");
 }
 
 Result<void> check_version(SqliteDatabase& db) {
     PAL_TRY(id, db.integer("PRAGMA application_id"));
     PAL_TRY(version, db.integer("PRAGMA user_version"));
     if (id != sqlite_application_id)
-        return fail(ErrorCode::unavailable,
-                    "this is a SQLite database, but not a Palimpsest store (application_id " +
+        return fail(ErrorCode::invalid_request,
+                    "this is an SQLite database, but not a Palimpsest store (application_id " +
                         std::to_string(id) + "); choose another path");
     if (version > sqlite_schema_version)
-        return fail(ErrorCode::unavailable,
+        return fail(ErrorCode::invalid_request,
                     "the store has schema version " + std::to_string(version) +
                         ", this program knows versions up to " +
                         std::to_string(sqlite_schema_version) + "; use a newer program");
@@ -181,12 +193,20 @@ Result<void> set_up_writer(SqliteDatabase& db, SyncLevel sync) {
 
 }  // namespace
 
+bool starts_like_sqlite(const std::string& path) {
+    constexpr std::string_view magic("SQLite format 3\0", 16);
+    std::string begin(magic.size(), '\0');
+    std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
+    return begin == magic;
+}
+
 Result<void> create_sqlite_file(const std::string& path) {
     // SQLite would play an old log into the new file.
     for (const char* end : {"-wal", "-journal"})
         if (struct stat found{}; ::stat((path + end).c_str(), &found) == 0 && found.st_size > 0)
-            return fail(ErrorCode::unavailable, path + " is missing, but " + path + end +
-                                                    " is there: put the file back, or remove both");
+            return fail(ErrorCode::unprocessable,
+                        path + " is missing, but " + path + end +
+                            " is there: put the file back, or remove both");
     const std::string fresh = path + ".new";
     for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
     if (const Result<void> made = make_file(fresh); !made) {
@@ -194,7 +214,7 @@ Result<void> create_sqlite_file(const std::string& path) {
         return std::unexpected(about(path, made.error()));
     }
     if (::rename(fresh.c_str(), path.c_str()) != 0)
-        return fail(ErrorCode::unavailable, system_error("cannot create", path));
+        return fail(code_of_errno(errno), system_error("cannot create", path));
     return sync_folder_of(path);
 }
 

@@ -13,12 +13,16 @@
 namespace palimpsest {
 
 constexpr std::int64_t sqlite_schema_version = 1;
+constexpr std::size_t sqlite_page_bytes = 8192;
 constexpr std::int64_t sqlite_application_id = 0x50414c4d;  // "PALM"
 
 enum class SyncLevel : std::uint8_t { full, normal, off };
 
 // Makes an empty store at `path`, where nothing may be.
 Result<void> create_sqlite_file(const std::string& path);
+
+// Whether the file begins as every SQLite database does.
+bool starts_like_sqlite(const std::string& path);
 
 // The connection that writes: checks that the file is ours and readable, migrates it, sets the
 // pragmas.

@@ -16,6 +16,14 @@ namespace {
 constexpr std::size_t sweep_slice = 16;
 constexpr std::size_t keys_pruned_by_sweep = 1000;
 
+// What is removed is overwritten, in the write-ahead log first: that takes space of its own.
+Result<void> with_advice(Result<void> removed) {
+    if (!removed && removed.error().code == ErrorCode::no_space)
+        removed.error().message +=
+            "; removing needs some space itself: free some outside the store first, then repeat it";
+    return removed;
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer,
@@ -114,7 +122,7 @@ Result<void> SqliteStore::scrub(std::span<const Replacement> replacements) {
     const SqliteWriter::Work work = [&](SqliteDatabase& db) {
         return scrub_entries(db, ready, options_.clock());
     };
-    return writer_.run_and_purge(work);
+    return with_advice(writer_.run_and_purge(work));
 }
 
 Result<Receipt> SqliteStore::erase(const ConversationId& name) {
@@ -129,7 +137,7 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
         receipt = std::move(removed);
         return {};
     };
-    PAL_CHECK(writer_.run_and_purge(work));
+    PAL_CHECK(with_advice(writer_.run_and_purge(work)));
     return receipt;
 }
 

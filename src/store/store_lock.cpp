@@ -98,11 +98,33 @@ Result<void> write_all(int fd, std::string_view text) {
     const bool good = ::ftruncate(fd, 0) == 0 && ::pwrite(fd, text.data(), text.size(), 0) ==
                                                      static_cast<ssize_t>(text.size());
     if (good) return {};
-    return fail(errno == ENOSPC ? ErrorCode::no_space : ErrorCode::unavailable,
+    return fail(code_of_errno(errno),
                 std::string("cannot write the lock file: ") + std::strerror(errno));
 }
 
 }  // namespace
+
+ErrorCode code_of_errno(int number) {
+    switch (number) {
+        case EACCES:
+        case EPERM:
+        case EROFS:
+            return ErrorCode::forbidden;
+        case ENOENT:
+            return ErrorCode::not_found;
+        case ENOTDIR:
+        case EISDIR:
+        case ELOOP:
+        case ENAMETOOLONG:
+        case EINVAL:
+            return ErrorCode::invalid_request;
+        case ENOSPC:
+        case EDQUOT:
+            return ErrorCode::no_space;
+        default:
+            return ErrorCode::unavailable;
+    }
+}
 
 Result<std::string> canonical_path(const std::string& path) {
     std::error_code error;
@@ -116,9 +138,9 @@ Result<std::string> canonical_path(const std::string& path) {
         whole = std::filesystem::canonical(whole.parent_path(), error) / whole.filename();
     }
     if (!error && whole.has_filename()) return whole.string();
-    return fail(ErrorCode::unavailable, path + ": " +
-                                            (error ? error.message() : "not the name of a file") +
-                                            "; the folder must exist");
+    return fail(error ? code_of_errno(error.value()) : ErrorCode::invalid_request,
+                path + ": " + (error ? error.message() : "not the name of a file") +
+                    "; the folder must exist");
 }
 
 Result<std::optional<LockInfo>> read_lock_info(const std::string& path) {
@@ -127,7 +149,7 @@ Result<std::optional<LockInfo>> read_lock_info(const std::string& path) {
     const OpenFile file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (file.get() < 0) {
         if (errno == ENOENT) return std::nullopt;
-        return fail(ErrorCode::unavailable, name + ": " + std::strerror(errno));
+        return fail(code_of_errno(errno), name + ": " + std::strerror(errno));
     }
     for (int attempt = 0; attempt < attempts; ++attempt) {
         if (::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
@@ -144,8 +166,8 @@ Result<StoreLock> StoreLock::take(const std::string& path, const LockInfo& info)
     for (int attempt = 0; attempt < attempts; ++attempt) {
         OpenFile file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (file.get() < 0)
-            return fail(ErrorCode::unavailable, name + ": " + std::strerror(errno) +
-                                                    "; the folder of a store must be writable");
+            return fail(code_of_errno(errno), name + ": " + std::strerror(errno) +
+                                                  "; the folder of a store must be writable");
         if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
             if (!still_there(file.get(), name)) continue;
             StoreLock lock(file.release(), name);

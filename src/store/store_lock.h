@@ -21,6 +21,10 @@ struct LockInfo {
     Time since = {};
 };
 
+// What a failed call on a file means: `forbidden`, `not_found`, `invalid_request` (there is
+// something else), `no_space`, or `unavailable`, when trying again may help.
+ErrorCode code_of_errno(int number);
+
 // The one name of a file, however it is reached: symbolic links and relative paths are resolved.
 // The file itself need not exist, its folder must.
 Result<std::string> canonical_path(const std::string& path);

@@ -46,22 +46,27 @@ private:
     std::unique_ptr<Server> server_;
 };
 
-class RemoteConformance : public testing::TestWithParam<const ConformanceCheck*> {};
+struct Case {
+    const ConformanceCheck* check;
+};
+void PrintTo(const Case& of, std::ostream* out) {
+    *out << of.check->name;
+}
+class RemoteConformance : public testing::TestWithParam<Case> {};
 
 TEST_P(RemoteConformance, holds) {
     Held held;
-    const CheckResult result = run_check(*GetParam(), held.under_test());
-    if (result.outcome == CheckOutcome::skipped) GTEST_SKIP() << result.message;
+    const CheckResult result = run_check(*GetParam().check, held.under_test());
     EXPECT_EQ(result.outcome, CheckOutcome::passed) << result.message;
 }
 
-std::vector<const ConformanceCheck*> checks() {
-    std::vector<const ConformanceCheck*> all;
-    for (const ConformanceCheck& check : conformance_checks()) all.push_back(&check);
+std::vector<Case> checks() {
+    std::vector<Case> all;
+    for (const ConformanceCheck& check : conformance_checks()) all.push_back({&check});
     return all;
 }
-std::string check_name(const testing::TestParamInfo<const ConformanceCheck*>& of) {
-    return std::string(of.param->name);
+std::string check_name(const testing::TestParamInfo<Case>& of) {
+    return std::string(of.param.check->name);
 }
 INSTANTIATE_TEST_SUITE_P(remote, RemoteConformance, testing::ValuesIn(checks()), check_name);
 

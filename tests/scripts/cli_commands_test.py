@@ -283,7 +283,7 @@ class Edits(PalTest):
     def test_scrub_removes_the_words_for_good(self):
         self.say("a", "the secret word", "other")
         self.ok("fork", "a", "b")
-        self.assertEqual(self.ok("scrub", "a", "1").out, "scrubbed 1\n")
+        self.assertEqual(self.ok("scrub", "a", "1", "1").out, "scrubbed 1\n")
         for name in ("a", "b"):
             self.assertNotIn("secret", self.ok("log", name, "--json").out)
         self.assertTrue(self.ok("log", "a", "--json").lines()[0]["scrubbed"])
@@ -383,7 +383,11 @@ class Other(PalTest):
         self.assertEqual(self.ok("list", env={"PAL_JSON": "1"}).json()["id"], "a")
 
     def test_the_memory_store_lives_as_long_as_the_command(self):
-        self.assertEqual(self.ok("append", "a", "--store", "memory:", stdin=HELLO).out, "1\n")
+        done = self.pal("append", "a", "--store", "memory:", stdin=HELLO)
+        self.assertEqual((done.status, done.out), (0, "1\n"))
+        self.assertRegex(done.err, r"\Apal: warning: [^\n]*nothing is kept\n\Z")
+        chat = self.pal("chat", "a", "--store", "memory:", stdin="Hi\n")
+        self.assertNotIn("warning", chat.err)
         self.fails(4, "not_found", "view", "a", "--store", "memory:")
 
     def test_a_closed_pipe_ends_quietly(self):

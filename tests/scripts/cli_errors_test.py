@@ -1,8 +1,10 @@
 """What `pal` says and how it exits when something is wrong with what it was given."""
 import json
 import os
+import sqlite3
+import subprocess
 
-from pal_run import PalTest, main
+from pal_run import PROGRAM, PalTest, clean_environment, main
 
 HELLO = '{"role":"user","content":"Hello"}'
 
@@ -94,15 +96,36 @@ class Stores(PalTest):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_folder_that_is_not_there(self):
-        done = self.pal("append", "a", "--store", "sqlite:none/x.db", stdin=HELLO)
-        self.assertIn(done.status, (4, 10))
-        self.assertRegex(done.err, r"\Apal: (not_found|unavailable): ")
+        self.fails(4, "not_found", "append", "a", "--store", "sqlite:none/x.db", stdin=HELLO)
+        self.write("file", "text")
+        self.fails(2, "invalid_request", "append", "a", "--store", "sqlite:file/x.db", stdin=HELLO)
+
+    def test_a_folder(self):
+        message = self.fails(2, "invalid_request", "append", "a", "--store",
+                             f"sqlite:{self.folder}", stdin=HELLO)
+        self.assertIn("is not a file", message)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_database_of_somebody_else(self):
+        with sqlite3.connect(self.path("palimpsest.db")) as other:
+            other.execute("CREATE TABLE t(x)")
+        other.close()
+        message = self.fails(2, "invalid_request", "append", "a", stdin=HELLO)
+        self.assertIn("not a Palimpsest store", message)
+
+    def test_what_may_not_be_opened(self):
+        self.say("a", "one")
+        user = 65534 if os.geteuid() == 0 else None  # root may open everything
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.path("palimpsest.db"), 0o000)
+        done = subprocess.run([PROGRAM, "list"], cwd=self.folder, env=clean_environment(),
+                              user=user, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr.decode(), r"\Apal: forbidden: .*Permission denied")
 
     def test_a_file_that_is_no_database(self):
         self.write("palimpsest.db", "this is a text " * 1000)
-        done = self.pal("list")
-        self.assertNotEqual(done.status, 0)
-        self.assertRegex(done.err, r"\Apal: [a-z_]+: ")
+        self.assertIn("not an SQLite database", self.fails(2, "invalid_request", "list"))
         with open(self.path("palimpsest.db")) as file:
             self.assertTrue(file.read().startswith("this is a text"), "left as it was")
 
@@ -162,6 +185,8 @@ class Input(PalTest):
                       ["checkpoints", "b"], ["retract", "b", "1"], ["scrub", "b", "1"],
                       ["undo", "a"], ["help", "nothing"]):
             self.fails(4, "not_found", *words)
+        self.assertIn('no conversation "b"; `pal list` shows',
+                      self.fails(4, "not_found", "view", "b"))
         for words in (["pin", "a", "99"], ["retract", "a", "99"], ["scrub", "a", "99"],
                       ["undo", "a", "99"], ["view", "a", "--at", "99"], ["undo", "a", "1"]):
             done = self.pal(*words)

@@ -59,6 +59,7 @@ class Serve(PalTest):
             port = other.getsockname()[1]
             message = self.fails(10, "unavailable", "serve", "--listen", f"127.0.0.1:{port}")
             self.assertIn(str(port), message)
+        self.assertEqual(os.listdir(self.folder), [], "no store was made")
 
     def test_a_second_one_on_the_same_store_names_the_holder(self):
         process, address = start_server(self)
@@ -140,6 +141,18 @@ class Beside(PalTest):
         message = self.fails(10, "unavailable", "show", "a")
         self.assertIn(dead, message)
         self.assertIn(str(process.pid), message)
+
+    def test_a_holder_that_is_stuck_is_named(self):
+        process, address = start_server(self)
+        self.say("a", "one")
+        process.send_signal(signal.SIGSTOP)
+        try:
+            for words in (["list"], ["append", "a"], ["doctor"]):
+                # Far more than it takes; the answer of a living server is waited for much longer.
+                message = self.fails(10, "unavailable", *words, stdin=HELLO, timeout=30)
+                self.assertIn(f"pal serve (pid {process.pid}) at {address}", message)
+        finally:
+            process.send_signal(signal.SIGCONT)
 
     def test_commands_wait_for_a_server_that_is_just_starting(self):
         process = subprocess.Popen([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--log-level",

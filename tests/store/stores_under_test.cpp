@@ -59,14 +59,18 @@ std::vector<std::string_view> stores_under_test() {
     return all;
 }
 
+bool is_persistent(std::string_view scheme) {
+    const auto row = std::ranges::find(rows, scheme, &Row::scheme);
+    return row != std::end(rows) && row->persistent;
+}
+
 TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
     const auto clock = std::make_shared<MovableClock>();
     clock_ = [clock] {
         const std::lock_guard hold(clock->mutex);
         return clock->now;
     };
-    const auto row = std::ranges::find(rows, scheme, &Row::scheme);
-    under_test_.persistent = row != std::end(rows) && row->persistent;
+    under_test_.persistent = is_persistent(scheme);
     under_test_.advance_clock = [clock](Duration time) {
         const std::lock_guard hold(clock->mutex);
         clock->now += time;

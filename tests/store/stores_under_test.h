@@ -14,6 +14,9 @@ namespace palimpsest {
 // Every row of store_kinds(), and "wire": a store behind the bytes of the port.
 std::vector<std::string_view> stores_under_test();
 
+// Whether what it holds outlives the object; false also for a scheme that has no row yet.
+bool is_persistent(std::string_view scheme);
+
 class TestStore {
 public:
     explicit TestStore(std::string_view scheme);

@@ -1,0 +1,110 @@
+"""`pal doctor` on files that are damaged or no store: it says what is readable, and what is not."""
+import json
+import os
+import sqlite3
+
+from pal_run import PalTest, main
+
+PAGE = 8192
+NAMES = ("a", "b", "c", "d")
+
+
+class Doctor(PalTest):
+    def make_store(self, each=6, size=9000):
+        """Four conversations, one after the other in the file."""
+        for name in NAMES:
+            lines = [json.dumps({"role": "user", "content": f"{name}{i}" + "x" * size})
+                     for i in range(each)]
+            self.ok("append", name, stdin="\n".join(lines))
+        with open(self.path("palimpsest.db"), "rb") as file:
+            return file.read()
+
+    def doctor(self, data=None):
+        """The findings as {what: {where: [messages]}}; the exit status is 1."""
+        if data is not None:
+            self.write("palimpsest.db", data)
+        before = os.stat(self.path("palimpsest.db")).st_size
+        done = self.pal("doctor")
+        self.assertEqual((done.status, done.err), (1, ""), done.out)
+        self.assertNotIn("pal doctor", done.out)
+        report = self.pal("doctor", "--json").json()
+        self.assertNotIn("pal doctor", json.dumps(report))
+        self.assertEqual(os.stat(self.path("palimpsest.db")).st_size, before, "left as it was")
+        found = {}
+        for finding in report["findings"]:
+            found.setdefault(finding["what"], {}).setdefault(finding["where"], []).append(
+                finding["message"])
+        return found
+
+    def readable(self, found):
+        return [name.split("/")[-1] for name in found.get("readable", {})]
+
+    def test_a_whole_store_is_well(self):
+        self.make_store()
+        self.assertIn("nothing is wrong", self.ok("doctor").out)
+
+    def test_without_its_last_page(self):
+        data = self.make_store()
+        found = self.doctor(data[:-PAGE])
+        self.assertEqual(self.readable(found), ["a", "b", "c"])
+        self.assertTrue(any(where.endswith("/d") for where in found["unreadable"]), found)
+
+    def test_cut_inside_a_page(self):
+        data = self.make_store()
+        self.assertEqual(self.readable(self.doctor(data[:-100])), ["a", "b", "c"])
+
+    def test_half_of_it(self):
+        data = self.make_store(each=200, size=500)
+        found = self.doctor(data[:len(data) // PAGE // 2 * PAGE])
+        # The index of entries is in the half that is gone; the entries of the first are not.
+        self.assertIn("all its 200 entries are there", str(found["recoverable"]["default/a"]))
+        self.assertNotIn("default/a", found["damaged"])
+        self.assertEqual(found["damaged"]["default/d"], ["0 of its 200 entries are there"])
+        self.assertIn("of its 200 entries are there", str(found["damaged"]["default/b"]))
+
+    def test_without_its_first_page(self):
+        data = self.make_store()
+        found = self.doctor(bytes(PAGE) + data[PAGE:])
+        self.assertEqual(self.readable(found), list(NAMES))
+        self.assertIn("the first page is damaged", str(found["damaged"]))
+
+    def test_without_its_schema(self):
+        data = self.make_store()
+        found = self.doctor(data[:100] + bytes(PAGE - 100) + data[PAGE:])
+        self.assertEqual(self.readable(found), list(NAMES))
+
+    def test_a_fork_of_what_is_damaged_is_not_whole(self):
+        self.make_store()
+        self.ok("fork", "d", "e")
+        with open(self.path("palimpsest.db"), "rb") as file:
+            data = file.read()
+        at = data.index(b"d5xxx")
+        found = self.doctor(data[:at] + b"X" + data[at + 1:])
+        self.assertEqual(self.readable(found), ["a", "b", "c"])
+        self.assertIn("what it was forked from is damaged", str(found["damaged"]))
+
+    def test_a_text_file(self):
+        found = self.doctor("this is a text " * 3000)
+        self.assertEqual(list(found), ["foreign"])
+        self.assertIn("not an SQLite database", str(found))
+
+    def test_a_database_of_somebody_else(self):
+        with sqlite3.connect(self.path("palimpsest.db")) as other:
+            other.execute("CREATE TABLE log(x)")
+        other.close()
+        found = self.doctor()
+        self.assertEqual(list(found), ["foreign"])
+        self.assertIn("not a Palimpsest store", str(found))
+
+    def test_an_empty_file(self):
+        found = self.doctor(b"")
+        self.assertIn("is empty", str(found["foreign"]))
+
+    def test_no_file_or_a_folder_is_an_error(self):
+        self.fails(4, "not_found", "doctor")
+        os.mkdir(self.path("palimpsest.db"))
+        self.fails(2, "invalid_request", "doctor")
+
+
+if __name__ == "__main__":
+    main()
