@@ -85,6 +85,7 @@ struct PinEntry {
 };
 struct RetractEntry {  // hidden by hand
     Range range = {};
+    std::vector<Seq> also = {};  // the rest of groups that the range would split, outside of it
     std::string reason = {};
     Basis basis = {};
 };

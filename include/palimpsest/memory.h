@@ -128,6 +128,7 @@ struct Begun {
     std::vector<Message> request() const;  // preamble and view: what to send
     std::optional<Compaction> compaction = {};
     std::optional<Message> already = {};  // a repeat of a finished turn: its answer
+    bool already_interrupted = false;     // that answer is a partial one
     Seq already_at = {};
 };
 

@@ -6,6 +6,20 @@
 
 namespace palimpsest {
 
+namespace {
+
+bool has_dot_part(std::string_view id) {
+    for (;;) {
+        const std::size_t slash = id.find_first_of("/\\");
+        const std::string_view part = id.substr(0, slash);
+        if (part == "." || part == "..") return true;
+        if (slash == std::string_view::npos) return false;
+        id.remove_prefix(slash + 1);
+    }
+}
+
+}  // namespace
+
 Result<void> check_id(std::string_view id, std::string_view what) {
     const auto refuse = [&](std::string_view why) {
         return fail(ErrorCode::invalid_request,
@@ -15,7 +29,7 @@ Result<void> check_id(std::string_view id, std::string_view what) {
     };
     if (id.empty()) return refuse("is empty");
     if (id.size() > id_bytes_max) return refuse("has " + std::to_string(id.size()) + " bytes");
-    if (id == "." || id == "..") return refuse("is a path component");
+    if (has_dot_part(id)) return refuse("has a part \".\" or \"..\"");
     for (const char c : id)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
             return refuse("has a control character");

@@ -11,8 +11,9 @@ namespace palimpsest {
 
 constexpr std::size_t id_bytes_max = 255;
 
-// A conversation's id or tenant: 1 to 255 bytes of valid UTF-8 without control characters, and not
-// "." or "..". Slashes are allowed: ids are data, no store uses them as a path.
+// A conversation's id or tenant: 1 to 255 bytes of valid UTF-8 without control characters. Slashes
+// are allowed, but no part between slashes (or backslashes) may be "." or "..": no store of ours
+// uses ids as a path, but what people build around them may.
 Result<void> check_id(std::string_view id, std::string_view what);
 Result<void> check_name(const ConversationId& name);
 

@@ -203,6 +203,7 @@ Body read_pin(WireReader& in, const Bytes&, bool& known) {
 
 Bytes write(WireWriter& out, const RetractEntry& entry) {
     put(out, entry.range);
+    put(out, entry.also);
     out.text(entry.reason);
     put(out, entry.basis);
     return nullptr;
@@ -210,6 +211,7 @@ Bytes write(WireWriter& out, const RetractEntry& entry) {
 Body read_retract(WireReader& in, const Bytes&, bool& known) {
     RetractEntry entry;
     entry.range = get_range(in);
+    entry.also = get_seqs(in);
     entry.reason = in.text();
     entry.basis = get_basis(in, known);
     return entry;

@@ -124,6 +124,8 @@ Change change_of(Seq seq, const Body& body) {
             change.statements.push_back({edit.treatment, edit.range, edit.after.tokens});
     } else if (const auto* retract = std::get_if<RetractEntry>(&body)) {
         change.statements.push_back({Treatment::dropped, retract->range, 0});
+        for (const Seq other : retract->also)
+            change.statements.push_back({Treatment::dropped, {other, other}, 0});
     } else if (const auto* rewind = std::get_if<RewindEntry>(&body)) {
         change.statements.push_back({Treatment::dropped, {rewind->to + 1, rewind->upto}, 0});
     } else if (const auto* pin = std::get_if<PinEntry>(&body)) {

@@ -74,28 +74,40 @@ std::string_view item_kind_name(ItemKind kind) {
 }
 
 std::vector<Item> arrange(std::vector<Item> items) {
-    const Membership members = assign_groups(items);
-    if (std::is_sorted(members.group_of.begin(), members.group_of.end())) return items;
-    std::vector<std::size_t> order(items.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return members.group_of[a] < members.group_of[b];
-    });
-    std::vector<Item> out;
-    out.reserve(items.size());
-    for (const std::size_t i : order) out.push_back(std::move(items[i]));
-    return out;
+    // Moving an item can make a call known to a result that stood before it, and so move another:
+    // a few rounds settle every history that is not malformed, and find_groups() takes the rest.
+    for (int round = 0; round < 4; ++round) {
+        const Membership members = assign_groups(items);
+        if (std::is_sorted(members.group_of.begin(), members.group_of.end())) break;
+        std::vector<std::size_t> order(items.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return members.group_of[a] < members.group_of[b];
+        });
+        std::vector<Item> out;
+        out.reserve(items.size());
+        for (const std::size_t i : order) out.push_back(std::move(items[i]));
+        items = std::move(out);
+    }
+    return items;
 }
 
 std::vector<Group> find_groups(std::span<const Item> items) {
     const Membership members = assign_groups(items);
-    PAL_ASSERT(std::is_sorted(members.group_of.begin(), members.group_of.end()));
+    // Where groups are interlaced all the same they count as one: a border stands only where no
+    // group has members on both sides.
+    std::vector<std::size_t> least(items.size());
+    for (std::size_t i = items.size(); i-- > 0;)
+        least[i] = i + 1 < items.size() ? std::min(members.group_of[i], least[i + 1])
+                                        : members.group_of[i];
     std::vector<Group> groups;
+    std::size_t most = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (members.group_of[i] == groups.size()) groups.push_back({.first = i, .last = i});
+        if (groups.empty() || least[i] > most) groups.push_back({.first = i, .last = i});
+        most = std::max(most, members.group_of[i]);
         Group& group = groups.back();
         group.last = i;
-        group.open = members.unanswered[members.group_of[i]] > 0;
+        group.open |= members.unanswered[members.group_of[i]] > 0;
         group.pinned |= items[i].pinned;
         group.reasoning |= items[i].message.shape.reasoning;
         group.tokens += items[i].tokens;

@@ -31,12 +31,10 @@ struct Progress {
 void carry_out(Progress& progress, std::span<const Group> groups, const PlannedEdit& planned,
                std::string_view pass, std::vector<bool>& gone) {
     std::vector<std::size_t> chosen;
-    std::uint64_t tokens = 0;
     for (const std::size_t g : planned.groups)
         for (std::size_t i = groups[g].first; i <= groups[g].last; ++i) {
             chosen.push_back(i);
             gone[i] = true;
-            tokens += progress.items[i].tokens;
         }
     for (const Range& range : ranges_of(progress.items, chosen)) {
         Edit edit;
@@ -44,7 +42,9 @@ void carry_out(Progress& progress, std::span<const Group> groups, const PlannedE
         edit.range = range;
         edit.reason = planned.reason;
         edit.pass = pass;
-        edit.before.tokens = static_cast<std::uint32_t>(std::exchange(tokens, 0));
+        for (const std::size_t i : chosen)
+            if (range.contains(progress.items[i].range.from))
+                edit.before.tokens += progress.items[i].tokens;
         progress.edits.push_back(std::move(edit));
     }
 }

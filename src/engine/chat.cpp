@@ -12,6 +12,7 @@ Result<ChatTurn> Memory::chat(const ConversationId& name, const BeginRequest& re
     ChatTurn turn{.begun = std::move(begun)};
     if (turn.begun.already) {
         turn.answer.message = *turn.begun.already;
+        turn.answer.interrupted = turn.begun.already_interrupted;
         turn.finished = {turn.begun.already_at, turn.begun.view.header};
         return turn;
     }

@@ -144,7 +144,12 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
                             const DecideEdit& decide) {
     for (int attempt = 1;; ++attempt) {
         PAL_TRY(header, state.store->head(name));
-        auto draft = decide(header);
+        auto draft = write.expected_end.value_or(header.end) == header.end
+                         ? decide(header)
+                         : Result<Body>(fail(ErrorCode::conflict,
+                                             "'" + name.id + "' ends at seq " +
+                                                 std::to_string(header.end.value) + ", not at " +
+                                                 std::to_string(write.expected_end->value)));
         if (!draft) {
             // What was asked for may be done already, and therefore not be possible any more.
             auto first = write.key.empty() ? Result<Appended>(std::unexpected(draft.error()))

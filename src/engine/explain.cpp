@@ -37,9 +37,10 @@ void collect(std::vector<Hiding>& out, const Entry& entry) {
             if (edit.treatment >= Treatment::folded)
                 out.push_back({edit.range, edit.reason, entry.seq});
     } else if (const auto* retract = std::get_if<RetractEntry>(&entry.body)) {
-        out.push_back({retract->range,
-                       retract->reason.empty() ? "retracted" : "retracted: " + retract->reason,
-                       entry.seq});
+        const std::string reason =
+            retract->reason.empty() ? "retracted" : "retracted: " + retract->reason;
+        out.push_back({retract->range, reason, entry.seq});
+        for (const Seq seq : retract->also) out.push_back({{seq, seq}, reason, entry.seq});
     } else if (const auto* rewind = std::get_if<RewindEntry>(&entry.body)) {
         out.push_back({{rewind->to + 1, rewind->upto},
                        rewind->reason.empty() ? "rewound" : "rewound: " + rewind->reason,

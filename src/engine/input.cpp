@@ -62,17 +62,24 @@ Result<std::vector<Said>> read_all(std::string_view json, FormatId format) {
 
 }  // namespace
 
+Result<void> check_message_size(const Message& message, std::size_t bytes_max,
+                                std::string_view what, std::string param) {
+    if (message.raw->size() <= bytes_max) return {};
+    return fail(ErrorCode::too_large,
+                std::string(what) + " has " + std::to_string(message.raw->size()) +
+                    " bytes, at most " + std::to_string(bytes_max) +
+                    " are taken; raise the limit or split it",
+                std::move(param));
+}
+
 Result<std::vector<Said>> read_said(std::string_view json, FormatId format,
                                     const Tokenizer& tokenizer, std::size_t bytes_max) {
     PAL_TRY(said, read_all(json, format));
     for (std::size_t i = 0; i < said.size(); ++i) {
         Message& message = said[i].message;
-        if (message.raw->size() > bytes_max)
-            return fail(ErrorCode::too_large,
-                        "message " + std::to_string(i) + " has " +
-                            std::to_string(message.raw->size()) + " bytes, at most " +
-                            std::to_string(bytes_max) + " are taken; raise the limit or split it",
-                        "messages[" + std::to_string(i) + "]");
+        const std::string index = std::to_string(i);
+        PAL_CHECK(
+            check_message_size(message, bytes_max, "message " + index, "messages[" + index + "]"));
         PAL_TRY(count, count_message(tokenizer, message));
         message.count = count;
     }

@@ -14,6 +14,7 @@
 #include "engine/load.h"
 #include "engine/pooled_tokenizer.h"
 #include "engine/state.h"
+#include "palimpsest/format.h"
 #include "store/lineage.h"
 
 namespace palimpsest {
@@ -109,7 +110,9 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
         return fail(ErrorCode::invalid_request, "there is no message in the input", "messages");
     Batch batch;
     batch.key = request.write.key;
-    batch.digest = digest_of("append", request.messages, request.header);
+    batch.digest = digest_of(
+        "append", std::string(format_name(request.format)) + std::string(request.messages),
+        request.header);
     batch.expected_end = request.write.expected_end;
     batch.if_absent = request.write.if_absent;
     batch.patch = request.header;

@@ -1,6 +1,7 @@
 // The facade's edits: pin, retract, rewind, undo, compact, splice. Each decides what the entry
 // says; write_edit() folds it in and stores it.
 #include <algorithm>
+#include <set>
 
 #include "base/ids.h"
 #include "core/plan.h"
@@ -28,6 +29,27 @@ Result<Seq> write_pin(Memory::State& state, const ConversationId& name, Seq mess
             PAL_TRY(group, group_around(*state.store, header, message));
             return PinEntry{std::move(group), on, {}};
         }));
+}
+
+// The messages outside of the range whose groups reach into it. not_found when there is no message
+// in the range.
+Result<std::vector<Seq>> rest_of_groups(Store& store, const Header& header, Range range) {
+    ReadQuery query{.ranges = {range}, .kinds = only(EntryKind::message)};
+    query.content = false;
+    PAL_TRY(entries, read_lineage(store, header, query));
+    if (entries.empty())
+        return fail(ErrorCode::not_found,
+                    "there is no message between seq " + std::to_string(range.from.value) +
+                        " and " + std::to_string(range.to.value),
+                    "range");
+    std::set<Seq> seen, outside;
+    for (const Entry& entry : entries) {
+        const Shape& shape = std::get<MessageEntry>(entry.body).message.shape;
+        if ((shape.calls.empty() && shape.results.empty()) || seen.contains(entry.seq)) continue;
+        PAL_TRY(group, group_around(store, header, entry.seq));
+        for (const Seq member : group) (range.contains(member) ? seen : outside).insert(member);
+    }
+    return std::vector<Seq>(outside.begin(), outside.end());
 }
 
 Compaction::Outcome outcome_of(PlanOutcome outcome) {
@@ -123,11 +145,8 @@ Result<Seq> Memory::retract(const ConversationId& name, Range messages, std::str
         "retract " + std::to_string(messages.from.value) + ".." + std::to_string(messages.to.value);
     return seq_of(
         write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
-            PAL_TRY(first, group_around(*state_->store, header, messages.from));
-            PAL_TRY(last, group_around(*state_->store, header, messages.to));
-            const Range whole{std::min(first.front(), last.front()),
-                              std::max(first.back(), last.back())};
-            return RetractEntry{whole, std::string(reason), {}};
+            PAL_TRY(also, rest_of_groups(*state_->store, header, messages));
+            return RetractEntry{messages, std::move(also), std::string(reason), {}};
         }));
 }
 
@@ -199,6 +218,7 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
     });
     if (done && done->again) return stored_compaction(*state_->store, *done);
     Compaction compaction = report(plan);
+    // Without a plan of "nothing to do" the error is a real one.
     if (!done && (plan.outcome == PlanOutcome::done || plan.outcome == PlanOutcome::not_due))
         return std::unexpected(std::move(done).error());
     if (done) compaction.seq = done->last;

@@ -74,7 +74,9 @@ struct BodyWriter {
     void operator()(const RetractEntry& body) const {
         out.begin_object();
         write_range(out, body.range);
-        out.field("reason", body.reason).end_object();
+        out.key("also").begin_array();
+        for (const Seq seq : body.also) out.number(seq.value);
+        out.end_array().field("reason", body.reason).end_object();
     }
     void operator()(const RewindEntry& body) const {
         out.begin_object();

@@ -107,8 +107,11 @@ Result<Body> compaction_body(Memory::State& state, const Header& header, const O
 Fingerprint digest_of(const BeginRequest& request) {
     Hasher hasher;
     hasher.field("begin");
-    hasher.field(request.messages);
-    hasher.field(request.tools);
+    for (const std::string_view part :
+         {request.messages, format_name(request.format), std::string_view(request.tools),
+          std::string_view(request.model), std::string_view(request.parameters),
+          std::string_view(request.policy)})
+        hasher.field(part);
     return hasher.digest();
 }
 
@@ -137,7 +140,7 @@ Result<Header> head_or_empty(Store& store, const ConversationId& name) {
 }
 
 Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
-                        const BeginRequest& request, const Opening& opening) {
+                        const BeginRequest& request, const Opening& opening, bool may_compact) {
     PAL_TRY(header, head_or_empty(*state.store, name));
     const std::string policy = !request.policy.empty() ? request.policy
                                : request.header.policy ? *request.header.policy
@@ -151,7 +154,7 @@ Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
     batch.patch = request.header;
     for (const Said& one : opening.said)
         batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
-    PAL_TRY(due, compaction_due(state, header, opening, policy));
+    PAL_TRY(due, compaction_due(state, header, opening, may_compact ? policy : ""));
     if (due) {
         // The plan names seqs of this very batch, so the end must not move under it.
         batch.expected_end = request.write.expected_end.value_or(header.end);
@@ -188,7 +191,8 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
                            state_->message_bytes_max));
     Opening opening = split_preamble(std::move(all));
     for (int tries = 1;; ++tries) {
-        PAL_TRY(attempt, prepare(*state_, name, request, opening));
+        // After so many lost races what was said is stored all the same; compaction can wait.
+        PAL_TRY(attempt, prepare(*state_, name, request, opening, tries < attempts_max));
         auto appended = state_->store->append(name, attempt.batch);
         if (!appended) {
             const bool moved = appended.error().code == ErrorCode::conflict && attempt.due &&
@@ -203,8 +207,9 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
                     .preamble = std::move(attempt.preamble),
                     .model = request.model,
                     .tools = request.tools};
-        const Seq at = appended->again ? appended->header.end : appended->last;
-        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, appended->header, at));
+        // Also for a repeat: what the note of the call says was sent is what is sent.
+        PAL_TRY(loaded,
+                load_view(*state_->store, *state_->tokenizer, appended->header, appended->last));
         begun.view = std::move(loaded.view);
         PAL_TRY(expected, expected_tokens(*state_, begun));
         begun.tokens_expected = expected;
@@ -214,6 +219,7 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
             PAL_TRY(answer, find_answer(*state_->store, appended->header, begun.turn));
             if (answer) {
                 begun.already = std::get<MessageEntry>(answer->body).message;
+                begun.already_interrupted = std::get<MessageEntry>(answer->body).interrupted;
                 begun.already_at = answer->seq;
             }
         }
@@ -222,6 +228,14 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
 }
 
 Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
+    const Role role = answer.message.shape.role;
+    if (role != Role::assistant && role != Role::other)
+        return fail(
+            ErrorCode::unprocessable,
+            "an answer is an assistant's message, this is a " + std::string(role_name(role)) + "'s",
+            "message");
+    PAL_CHECK(
+        check_message_size(answer.message, state_->message_bytes_max, "the answer", "message"));
     Batch batch;
     batch.key = begun.key.empty() ? "" : begun.key + "/out";
     batch.digest = hash_bytes("finish " + begun.key);  // any answer of this turn will do

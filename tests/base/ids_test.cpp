@@ -8,15 +8,17 @@ using namespace palimpsest;
 
 TEST(ids, bad_ones_are_refused_with_the_reason) {
     const std::string_view nul("a\0b", 3);
-    for (const std::string& bad : {std::string(), std::string(256, 'a'), std::string(nul),
-                                   std::string("a\nb"), std::string("\x7f"), std::string("\xff"),
-                                   std::string(".."), std::string("."), std::string(10'240, 'x')}) {
+    for (const std::string& bad :
+         {std::string(), std::string(256, 'a'), std::string(nul), std::string("a\nb"),
+          std::string("\x7f"), std::string("\xff"), std::string(".."), std::string("../x"),
+          std::string("a/../b"), std::string("a\\.."), std::string("."),
+          std::string(10'240, 'x')}) {
         const auto checked = check_id(bad, "conversation_id");
         ASSERT_FALSE(checked);
         EXPECT_EQ(checked.error().code, ErrorCode::invalid_request);
         EXPECT_EQ(checked.error().param, "conversation_id");
     }
-    for (const char* good : {"a", "user/42", "../x", "日本", "a b", "{x}:*"})
+    for (const char* good : {"a", "user/42", "..x", "a..b/c", "日本", "a b", "{x}:*"})
         EXPECT_TRUE(check_id(good, "id")) << good;
     EXPECT_FALSE(check_name({"", "a"}));
 }

@@ -101,7 +101,8 @@ TEST(codec, every_kind_of_entry_comes_back) {
         std::get<PinEntry>(round_trip(PinEntry{{Seq{3}, Seq{9}}, false, some_basis()})).targets,
         (std::vector{Seq{3}, Seq{9}}));
     EXPECT_EQ(
-        std::get<RetractEntry>(round_trip(RetractEntry{{Seq{3}, Seq{9}}, "typo", some_basis()}))
+        std::get<RetractEntry>(
+            round_trip(RetractEntry{{Seq{3}, Seq{9}}, {Seq{2}, Seq{12}}, "typo", some_basis()}))
             .range,
         (Range{Seq{3}, Seq{9}}));
     EXPECT_EQ(

@@ -70,7 +70,8 @@ public:
                 pin();
                 break;
             case 2:
-                edit(RetractEntry{random_range(end()), "", {}}, end());
+                edit(RetractEntry{random_range(end()), {Seq{pick(end().value) + 1}}, "", {}},
+                     end());
                 break;
             case 3:
                 if (pick(3) == 0)

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "palimpsest/view.h"
 
 using namespace palimpsest;
@@ -98,6 +100,45 @@ TEST(turns, a_summary_is_no_turn_of_the_user) {
     summary.kind = ItemKind::summary;
     const auto items = std::vector{summary, user(), answer()};
     EXPECT_EQ(find_turns(items, find_groups(items)).size(), 2u);
+}
+
+TEST(groups, results_that_come_before_their_calls_never_tear_a_group_apart) {
+    // Messages that hold a result and a call at once, crosswise.
+    const auto both = [](std::string answers, std::string asks) {
+        return said(Role::user, {std::move(asks)}, {std::move(answers)});
+    };
+    auto two = said(Role::user, {}, {"z", "y"});
+    const auto items = arrange(numbered({call({"x"}), call({"y"}), two, both("x", "z")}));
+    const auto groups = find_groups(items);
+    std::size_t covered = 0;
+    for (const Group& group : groups) {
+        EXPECT_EQ(group.first, covered);
+        covered = group.last + 1;
+    }
+    EXPECT_EQ(covered, items.size());
+}
+
+TEST(groups, any_mixture_of_calls_and_results_is_covered_by_groups_once) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 20'000; ++round) {
+        std::vector<Item> items;
+        for (int i = 0; i < 7; ++i) {
+            std::vector<std::string> calls, results;
+            for (int n = 0; n < int(random() % 3); ++n)
+                calls.push_back(std::string(1, char('a' + random() % 4)));
+            for (int n = 0; n < int(random() % 3); ++n)
+                results.push_back(std::string(1, char('a' + random() % 4)));
+            items.push_back(said(static_cast<Role>(1 + random() % 3), calls, results));
+        }
+        const auto arranged = arrange(numbered(items));
+        const auto groups = find_groups(arranged);
+        std::size_t next = 0;
+        for (const Group& group : groups) {
+            ASSERT_EQ(group.first, next);
+            next = group.last + 1;
+        }
+        ASSERT_EQ(next, arranged.size());
+    }
 }
 
 TEST(groups, nothing_said_gives_no_group_and_no_turn) {

@@ -78,7 +78,10 @@ TEST(keep_last, keeps_system_messages_pins_and_open_calls_in_place) {
     View view = conversation("suauauC");
     EXPECT_EQ(dropped(keep(view, R"("turns":1)")), "2-5");
     view.items[2].pinned = true;
-    EXPECT_EQ(dropped(keep(view, R"("turns":1)")), "2-2 4-5");
+    const Plan plan = keep(view, R"("turns":1)");
+    EXPECT_EQ(dropped(plan), "2-2 4-5");
+    EXPECT_EQ(plan.edits[0].before.tokens, 10u);
+    EXPECT_EQ(plan.edits[1].before.tokens, 20u);
 }
 
 TEST(keep_last, zero_keeps_only_what_must_be_kept) {

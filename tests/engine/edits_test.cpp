@@ -276,3 +276,47 @@ TEST(edits, a_repeat_with_the_same_key_gives_the_first_result_though_it_could_no
     EXPECT_EQ(memory.undo(alice).error().code, ErrorCode::not_found);
     EXPECT_EQ(memory.head(alice)->end, *undone);
 }
+
+TEST(edits, a_retract_hides_what_was_named_and_the_rest_of_its_groups_and_nothing_else) {
+    Memory memory = memory_with(
+        {user("q"), call("c1"), user("unrelated"), result("c1", "r"), assistant("done")});
+    ASSERT_TRUE(memory.retract(alice, {Seq{2}, Seq{2}}));
+    EXPECT_EQ(texts(*memory.view(alice)), "q unrelated done");
+    ASSERT_TRUE(memory.undo(alice));
+    ASSERT_TRUE(memory.retract(alice, {Seq{3}, Seq{4}}));
+    EXPECT_EQ(texts(*memory.view(alice)), "q done");
+    EXPECT_EQ(memory.retract(alice, {Seq{6}, Seq{7}}).error().code, ErrorCode::not_found);
+    EXPECT_TRUE(memory.retract(alice, {Seq{5}, Seq{7}}));
+}
+
+TEST(edits, an_expected_end_that_is_stale_is_a_conflict_also_when_there_is_nothing_to_do) {
+    Memory memory = talk({"one"});
+    const CompactOptions options{.policy = R"({"passes":[{"pass":"keep_last","turns":9}]})"};
+    EXPECT_EQ(memory.compact(alice, options, {.expected_end = Seq{7}}).error().code,
+              ErrorCode::conflict);
+    EXPECT_EQ(memory.compact(alice, options, {.expected_end = Seq{1}})->outcome,
+              Compaction::Outcome::not_enough_history);
+}
+
+TEST(edits, crosswise_results_and_calls_in_one_message_are_pinned_and_compacted_like_any_other) {
+    const auto both = [](std::string_view answers, std::string_view asks) {
+        return R"({"role":"user","content":[{"type":"tool_result","tool_use_id":")" +
+               std::string(answers) + R"(","content":"1"},{"type":"tool_use","id":")" +
+               std::string(asks) + R"(","name":"f","input":{}}]})";
+    };
+    const auto asks = [](std::string_view id) {
+        return R"({"role":"assistant","content":[{"type":"tool_use","id":")" + std::string(id) +
+               R"(","name":"f","input":{}}]})";
+    };
+    const std::string crossed =
+        "[" + asks("x") + "," + asks("y") + "," +
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"z","content":"1"},{"type":"tool_result","tool_use_id":"y","content":"1"}]},)" +
+        both("x", "z") + "]";
+    Memory memory = open_memory();
+    ASSERT_TRUE(memory.append(alice, {.messages = crossed, .format = FormatId::anthropic}));
+    EXPECT_TRUE(memory.pin(alice, Seq{1}));
+    EXPECT_TRUE(memory.retract(alice, {Seq{2}, Seq{2}}));
+    EXPECT_TRUE(
+        memory.compact(alice, {.policy = R"({"passes":[{"pass":"keep_last","messages":1}]})"}));
+    EXPECT_TRUE(memory.view(alice));
+}

@@ -231,3 +231,74 @@ TEST(turn, the_conversations_own_system_prompt_is_sent_when_the_request_brings_n
     EXPECT_EQ(text_of(second->preamble.at(0)), "be kind");
     EXPECT_EQ(texts(*memory.view(alice)), "hello saw 2 again");
 }
+
+TEST(turn, a_repeat_of_an_interrupted_turn_says_that_its_answer_is_partial) {
+    Memory memory = open_memory();
+    CountingModel model;
+    const std::string hello = user("hello");
+    const auto begun =
+        memory.begin(alice, {.messages = hello, .model = "counting", .write = {.key = "k"}});
+    ASSERT_TRUE(memory.finish(
+        *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, "ha"),
+                 .usage = {},
+                 .interrupted = true}));
+    const auto again = memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(text_of(again->answer.message), "ha");
+    EXPECT_TRUE(again->answer.interrupted);
+    EXPECT_EQ(model.calls, 0);
+}
+
+TEST(turn, a_repeat_is_sent_what_its_note_says_was_sent) {
+    Memory memory = open_memory();
+    const std::string hello = user("hello"), more = user("more");
+    const auto first = memory.begin(alice, {.messages = hello, .write = {.key = "k"}});
+    ASSERT_TRUE(memory.append(alice, {.messages = more}));
+    const auto again = memory.begin(alice, {.messages = hello, .write = {.key = "k"}});
+    ASSERT_TRUE(first && again);
+    EXPECT_EQ(texts(again->view), "hello");
+    EXPECT_EQ(again->view.seq, first->view.seq);
+}
+
+TEST(turn, finish_takes_an_assistants_message_within_the_limit) {
+    Memory memory(memory_store(), {.message_bytes_max = 1000});
+    const std::string hello = user("hello");
+    const auto begun = memory.begin(alice, {.messages = hello});
+    EXPECT_EQ(
+        memory.finish(*begun, {.message = *make_message(FormatId::openai_chat, Role::user, "x")})
+            .error()
+            .code,
+        ErrorCode::unprocessable);
+    const std::string long_text(1000, 'x');
+    EXPECT_EQ(memory
+                  .finish(*begun, {.message = *make_message(FormatId::openai_chat, Role::assistant,
+                                                            long_text)})
+                  .error()
+                  .code,
+              ErrorCode::too_large);
+    EXPECT_EQ(texts(*memory.view(alice)), "hello");
+}
+
+TEST(turn, the_same_key_with_another_format_policy_or_model_is_another_request) {
+    Memory memory = open_memory();
+    const std::string hello = user("hello");
+    ASSERT_TRUE(memory.begin(alice, {.messages = hello, .model = "a", .write = {.key = "k"}}));
+    EXPECT_EQ(
+        memory.begin(alice, {.messages = hello, .model = "b", .write = {.key = "k"}}).error().code,
+        ErrorCode::unprocessable);
+    EXPECT_EQ(memory
+                  .begin(alice, {.messages = hello,
+                                 .model = "a",
+                                 .policy = std::string(keep_one_turn),
+                                 .write = {.key = "k"}})
+                  .error()
+                  .code,
+              ErrorCode::unprocessable);
+    ASSERT_TRUE(memory.append(bob, {.messages = hello, .write = {.key = "k"}}));
+    EXPECT_EQ(
+        memory
+            .append(bob, {.messages = hello, .format = FormatId::anthropic, .write = {.key = "k"}})
+            .error()
+            .code,
+        ErrorCode::unprocessable);
+}

@@ -171,10 +171,10 @@ class Input(PalTest):
         self.ok("append", "a", "--message-bytes-max", "8KiB", stdin=large)
 
     def test_ids(self):
-        for bad in ("", "x" * 10_000, "a\nb", "a\x1b[31m", ".", "..", "\udcff\udcfe"):
+        for bad in ("", "x" * 10_000, "a\nb", "a\x1b[31m", ".", "..", "../a", "a/../b", "\udcff\udcfe"):
             self.fails(2, "invalid_request", "append", bad, stdin=HELLO)
             self.fails(2, "invalid_request", "append", "a", "--tenant", bad or ".", stdin=HELLO)
-        for good in ("../a", "a/b", "x" * 255, "ä", "a b", "%00", "'; drop table"):
+        for good in ("/a", "a/b", "x" * 255, "ä", "a b", "%00", "'; drop table"):
             self.ok("append", good, stdin=HELLO)
             self.assertEqual(self.ok("show", "--json", "--", good).json()["id"], good)
 
