@@ -75,18 +75,13 @@ Result<std::optional<Compaction>> find_compaction(Memory& memory, const Begun& b
 }
 
 Result<Answer> read_answer(Memory& memory, const Begun& begun) {
-    const Seq at = begun.already_at;
-    PAL_TRY(entries, memory.log(begun.name, {.range = {at, at + 1}}));
-    Answer answer{.message = *begun.already};
-    for (const Entry& entry : entries) {
-        if (const auto* message = std::get_if<MessageEntry>(&entry.body);
-            message && entry.seq == at)
-            answer.interrupted = message->interrupted;
-        if (const NoteEntry* note = note_of(entry, "usage")) {
-            PAL_TRY(usage, read_usage(*note));
-            answer.usage = usage;
-        }
-    }
+    Answer answer{.message = *begun.already, .interrupted = begun.already_interrupted};
+    const Seq behind = begun.already_at + 1;
+    PAL_TRY(entries, memory.log(begun.name, {.range = {behind, behind}}));
+    const NoteEntry* note = entries.empty() ? nullptr : note_of(entries.front(), "usage");
+    if (!note) return answer;
+    PAL_TRY(usage, read_usage(*note));
+    answer.usage = usage;
     return answer;
 }
 

@@ -220,8 +220,6 @@ Result<void> write_already(JsonWriter& out, Memory& memory, const Begun& begun) 
 Result<Answer> answer_of(const Call& call) {
     PAL_TRY(format, format_of(call));
     PAL_TRY(message, read_message(format, make_bytes(raw_of(call, "message"))));
-    if (message.shape.role != Role::assistant)
-        return fail(ErrorCode::unprocessable, "an answer's role must be assistant", "message.role");
     const std::optional<JsonValue> interrupted = call.field("interrupted");
     return Answer{.message = std::move(message),
                   .usage = usage_of(call),

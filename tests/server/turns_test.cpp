@@ -129,9 +129,23 @@ TEST(finish, refuses_an_answer_that_is_not_the_assistants) {
         const Told told = running.ask("POST", conversations + "/a/finish",
                                       finish_body(begun.text("turn_id"), role, "yes"));
         EXPECT_EQ(told.status(), 422) << told.response.body;
-        EXPECT_EQ(told.error("param"), "message.role");
+        EXPECT_EQ(told.error("param"), "message");
     }
     EXPECT_EQ(running.ask("GET", conversations + "/a").number("messages"), 1);
+}
+
+TEST(finish, refuses_an_answer_above_the_message_limit) {
+    const Running running("memory:", {}, {.message_bytes_max = 1000});
+    const std::string turn =
+        running.ask("POST", conversations + "/a/begin", R"({"message":"hi"})").text("turn_id");
+    const auto finish = [&](std::size_t size) {
+        return running.ask("POST", conversations + "/a/finish",
+                           finish_body(turn, "assistant", std::string(size, 'x')));
+    };
+    EXPECT_EQ(finish(1001).status(), 413);
+    EXPECT_EQ(finish(1001).error("param"), "message");
+    EXPECT_EQ(running.ask("GET", conversations + "/a").number("messages"), 1);
+    EXPECT_EQ(finish(900).status(), 200);
 }
 
 TEST(finish, gives_back_the_id_that_it_was_given) {
