@@ -6,7 +6,7 @@ namespace palimpsest {
 namespace {
 
 // How far the scan looks behind a place that cannot be read.
-constexpr std::int64_t rows_skipped_max = 100'000;
+constexpr std::int64_t rows_skipped_max = 1000;
 
 class Scan {
 public:

@@ -1,6 +1,6 @@
 // Counts for models whose vocabulary is not public, learned from what the services report.
 //
-// ByteEstimator is the seed's: one exponential average of tokens per byte. Calibration does
+// ByteEstimator is ailoop's: one exponential average of tokens per byte. Calibration does
 // better: the service's count is taken to be a weighted sum of what we can count exactly with a
 // public vocabulary, and recursive least squares finds the weights, starting from a prior so that
 // the first estimate is sensible. Both are plain numbers, kept per model by whoever owns them.
