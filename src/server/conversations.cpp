@@ -36,14 +36,14 @@ Result<std::string> cursor_at(const Call& call, const ListQuery& query, std::str
     return std::unexpected(header.error());
 }
 
-Reply write_page(const Page& page, bool has_more, std::string_view next) {
+RouteReply write_page(const Page& page, bool has_more, std::string_view next) {
     ListReply list;
     for (const Header& header : page.headers) write_header(list.row(header.name.id), header);
     return list.end(has_more, next);
 }
 
 // The page before a place is the page after it in the other order, turned round.
-Result<Reply> page_before(Call& call, ListQuery query, std::string_view place) {
+Result<RouteReply> page_before(Call& call, ListQuery query, std::string_view place) {
     query.newest_first = !query.newest_first;
     PAL_TRY(cursor, cursor_at(call, query, place));
     query.after = cursor;
@@ -68,7 +68,7 @@ Result<void> clear_metadata(Call& call, HeaderPatch& patch) {
 
 }  // namespace
 
-Result<Reply> create_conversation(Call& call) {
+Result<RouteReply> create_conversation(Call& call) {
     PAL_TRY(name, new_name(call));
     PAL_TRY(patch, header_patch_of(call));
     const Result<Header> header =
@@ -77,13 +77,13 @@ Result<Reply> create_conversation(Call& call) {
     return header_reply(*header);
 }
 
-Result<Reply> repeat_create(Call& call, Seq) {
+Result<RouteReply> repeat_create(Call& call, Seq) {
     PAL_TRY(name, new_name(call));
     PAL_TRY(header, call.site.memory.head(name));
     return header_reply(header);
 }
 
-Result<Reply> list_conversations(Call& call) {
+Result<RouteReply> list_conversations(Call& call) {
     ListQuery query = list_query(call);
     const auto after = call.query.text("after");
     const auto before = call.query.text("before");
@@ -98,13 +98,13 @@ Result<Reply> list_conversations(Call& call) {
     return write_page(page, !page.next.empty(), page.next);
 }
 
-Result<Reply> get_conversation(Call& call) {
+Result<RouteReply> get_conversation(Call& call) {
     PAL_TRY(header, call.site.memory.head(call.name()));
     return header_reply(header);
 }
 
 // An append without messages: only that compares the end of the log in the same step.
-Result<Reply> patch_conversation(Call& call) {
+Result<RouteReply> patch_conversation(Call& call) {
     PAL_TRY(patch, header_patch_of(call));
     PAL_CHECK(clear_metadata(call, patch));
     const std::optional<std::uint64_t> revision = call.number("revision");
@@ -122,9 +122,9 @@ Result<Reply> patch_conversation(Call& call) {
     return header_reply(written->header);
 }
 
-Result<Reply> delete_conversation(Call& call) {
+Result<RouteReply> delete_conversation(Call& call) {
     PAL_TRY(receipt, call.site.memory.erase(call.name()));
-    Reply reply;
+    RouteReply reply;
     JsonWriter out(reply.body);
     write_receipt(out, receipt);
     return reply;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view checkpoint_prefix = "ckpt_";
 
-Result<Reply> edited(const Call& call, const Result<Seq>& seq) {
+Result<RouteReply> edited(const Call& call, const Result<Seq>& seq) {
     if (!seq) return std::unexpected(blame(seq.error(), call, ""));
     return seq_reply(*seq);
 }
@@ -36,15 +36,15 @@ Result<std::optional<Seq>> fork_place(Call& call) {
     return std::optional(checkpoint.seq);
 }
 
-Reply checkpoint_reply(const Checkpoint& checkpoint) {
-    Reply reply{.etag = checkpoint.seq};
+RouteReply checkpoint_reply(const Checkpoint& checkpoint) {
+    RouteReply reply{.etag = checkpoint.seq};
     JsonWriter out(reply.body);
     write_checkpoint(out, checkpoint);
     return reply;
 }
 
-Reply compaction_reply(const Compaction& compaction) {
-    Reply reply;
+RouteReply compaction_reply(const Compaction& compaction) {
+    RouteReply reply;
     if (compaction.seq != Seq{}) reply.etag = compaction.seq;
     JsonWriter out(reply.body);
     write_compaction(out, compaction);
@@ -58,8 +58,8 @@ std::vector<Seq> seqs_of(const Call& call) {
     return seqs;
 }
 
-Reply scrub_reply(const std::vector<Seq>& seqs) {
-    Reply reply;
+RouteReply scrub_reply(const std::vector<Seq>& seqs) {
+    RouteReply reply;
     JsonWriter out(reply.body);
     out.begin_object().key("scrubbed").begin_array();
     for (const Seq seq : seqs) out.number(seq.value);
@@ -69,7 +69,7 @@ Reply scrub_reply(const std::vector<Seq>& seqs) {
 
 }  // namespace
 
-Result<Reply> fork_conversation(Call& call) {
+Result<RouteReply> fork_conversation(Call& call) {
     PAL_TRY(child, new_name(call));
     PAL_TRY(at, fork_place(call));
     const Result<Header> header = call.site.memory.fork(call.name(), child, at, call.write());
@@ -77,7 +77,7 @@ Result<Reply> fork_conversation(Call& call) {
     return header_reply(*header);
 }
 
-Result<Reply> create_checkpoint(Call& call) {
+Result<RouteReply> create_checkpoint(Call& call) {
     const std::optional<JsonValue> metadata = call.field("metadata");
     const Result<Checkpoint> made = call.site.memory.checkpoint(
         call.name(), *call.text("name"), metadata ? metadata->raw() : "{}", call.write());
@@ -85,7 +85,7 @@ Result<Reply> create_checkpoint(Call& call) {
     return checkpoint_reply(*made);
 }
 
-Result<Reply> repeat_checkpoint(Call& call, Seq seq) {
+Result<RouteReply> repeat_checkpoint(Call& call, Seq seq) {
     PAL_TRY(all, call.site.memory.checkpoints(call.name()));
     for (const Checkpoint& checkpoint : all)
         if (checkpoint.seq == seq) return checkpoint_reply(checkpoint);
@@ -93,7 +93,7 @@ Result<Reply> repeat_checkpoint(Call& call, Seq seq) {
 }
 
 // By its id alone, which names the log that it stands in. Another tenant's is not there.
-Result<Reply> get_checkpoint(Call& call) {
+Result<RouteReply> get_checkpoint(Call& call) {
     const std::string& id = call.ids.at(0);
     const auto gone = [] {
         return fail(ErrorCode::not_found, "there is no such checkpoint", "id");
@@ -109,7 +109,7 @@ Result<Reply> get_checkpoint(Call& call) {
                                               .kinds = only(EntryKind::checkpoint)}));
     if (entries.empty()) return gone();
     const auto& body = std::get<CheckpointEntry>(entries.front().body);
-    Reply reply =
+    RouteReply reply =
         checkpoint_reply({id, position->seq, entries.front().at, body.name, body.metadata});
     reply.etag = header->end;
     // Erased, but a fork still shares it: no name is left.
@@ -120,7 +120,7 @@ Result<Reply> get_checkpoint(Call& call) {
 }
 
 // All of them are read: a checkpoint is small, and people make few.
-Result<Reply> list_checkpoints(Call& call) {
+Result<RouteReply> list_checkpoints(Call& call) {
     PAL_TRY(all, call.site.memory.checkpoints(call.name(), labels_of(call.query)));
     if (call.query.text("order") == "desc") std::ranges::reverse(all);
     const std::size_t limit = call.query.number("limit").value_or(100);
@@ -141,24 +141,24 @@ Result<Reply> list_checkpoints(Call& call) {
     return list.end(false);
 }
 
-Result<Reply> pin_message(Call& call) {
+Result<RouteReply> pin_message(Call& call) {
     PAL_TRY(seq, message_named(call, call.number("seq")));
     return edited(call, call.site.memory.pin(call.name(), seq, call.write()));
 }
 
-Result<Reply> unpin_message(Call& call) {
+Result<RouteReply> unpin_message(Call& call) {
     const std::optional<std::uint64_t> in_query = call.query.number("seq");
     PAL_TRY(seq, message_named(call, in_query ? in_query : call.number("seq")));
     return edited(call, call.site.memory.unpin(call.name(), seq, call.write()));
 }
 
-Result<Reply> undo_edit(Call& call) {
+Result<RouteReply> undo_edit(Call& call) {
     const std::optional<std::uint64_t> seq = call.number("seq");
     const std::optional<Seq> entry = seq ? std::optional(Seq{*seq}) : std::nullopt;
     return edited(call, call.site.memory.undo(call.name(), entry, call.write()));
 }
 
-Result<Reply> retract_messages(Call& call) {
+Result<RouteReply> retract_messages(Call& call) {
     const Seq from{*call.number("from")};
     const Range range{from, Seq{call.number("to").value_or(from.value)}};
     if (range.empty()) return fail(ErrorCode::invalid_request, "'to' is before 'from'", "to");
@@ -166,26 +166,26 @@ Result<Reply> retract_messages(Call& call) {
                                                  call.text("reason").value_or(""), call.write()));
 }
 
-Result<Reply> rewind_conversation(Call& call) {
+Result<RouteReply> rewind_conversation(Call& call) {
     return edited(call, call.site.memory.rewind(call.name(), Seq{*call.number("to")},
                                                 call.text("reason").value_or(""), call.write()));
 }
 
-Result<Reply> repeat_edit(Call&, Seq seq) {
+Result<RouteReply> repeat_edit(Call&, Seq seq) {
     return seq_reply(seq);
 }
 
-Result<Reply> scrub_messages(Call& call) {
+Result<RouteReply> scrub_messages(Call& call) {
     const std::vector<Seq> seqs = seqs_of(call);
     PAL_CHECK(call.site.memory.scrub(call.name(), seqs));
     return scrub_reply(seqs);
 }
 
-Result<Reply> repeat_scrub(Call& call, Seq) {
+Result<RouteReply> repeat_scrub(Call& call, Seq) {
     return scrub_reply(seqs_of(call));
 }
 
-Result<Reply> compact_conversation(Call& call) {
+Result<RouteReply> compact_conversation(Call& call) {
     const std::optional<JsonValue> policy = call.field("policy");
     const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
                                  .preview = call.query.flag("preview")};
@@ -196,7 +196,7 @@ Result<Reply> compact_conversation(Call& call) {
 
 // Read from the log, so that what was scrubbed since is not told again. Without an entry nothing
 // was done the first time, and the answer is what would be done now.
-Result<Reply> repeat_compact(Call& call, Seq seq) {
+Result<RouteReply> repeat_compact(Call& call, Seq seq) {
     if (seq == Seq{}) return compact_conversation(call);
     PAL_TRY(entries, call.site.memory.log(call.name(), {.range = {seq, seq}}));
     const auto* entry =

@@ -58,7 +58,7 @@ Result<Paging> paging_of(const Query& query, Kinds kinds) {
                   .turn_round = from_the_end && !newest_first};
 }
 
-Result<Reply> list_entries(Call& call, Kinds kinds) {
+Result<RouteReply> list_entries(Call& call, Kinds kinds) {
     PAL_TRY(paging, paging_of(call.query, kinds));
     PAL_TRY(header, call.site.memory.head(call.name()));
     std::vector<Entry> entries;
@@ -72,7 +72,7 @@ Result<Reply> list_entries(Call& call, Kinds kinds) {
     ListReply list;
     for (const Entry& entry : entries)
         write_entry(list.row(std::to_string(entry.seq.value)), entry);
-    Reply reply = list.end(has_more);
+    RouteReply reply = list.end(has_more);
     reply.etag = header.end;
     return reply;
 }
@@ -84,9 +84,9 @@ std::optional<EntryKind> kind_named(std::string_view name) {
 }
 
 // The list to send. Anthropic's has no place for a system prompt: then it is a body with both.
-Result<Reply> sendable(const View& view, std::string_view format_text) {
+Result<RouteReply> sendable(const View& view, std::string_view format_text) {
     PAL_TRY(format, parse_format_name(format_text));
-    Reply reply{.body = "[]", .etag = view.header.end};
+    RouteReply reply{.body = "[]", .etag = view.header.end};
     if (view.items.empty()) return reply;
     std::vector<Message> messages;
     for (const Item& item : view.items) messages.push_back(item.message);
@@ -102,7 +102,7 @@ Result<Reply> sendable(const View& view, std::string_view format_text) {
 
 }  // namespace
 
-Result<Reply> append_messages(Call& call) {
+Result<RouteReply> append_messages(Call& call) {
     PAL_TRY(format, format_of(call));
     const std::optional<JsonValue> create = call.field("create");
     const IfAbsent if_absent =
@@ -112,7 +112,7 @@ Result<Reply> append_messages(Call& call) {
                                               .format = format,
                                               .write = call.write(if_absent)});
     if (!written) return std::unexpected(blame(written.error(), call, ""));
-    Reply reply{.etag = written->header.end, .again = written->again};
+    RouteReply reply{.etag = written->header.end, .again = written->again};
     JsonWriter out(reply.body);
     out.begin_object().key("seq").number(written->last.value).key("ids").begin_array();
     for (const std::string& id : written->ids) out.string(id);
@@ -120,11 +120,11 @@ Result<Reply> append_messages(Call& call) {
     return reply;
 }
 
-Result<Reply> list_messages(Call& call) {
+Result<RouteReply> list_messages(Call& call) {
     return list_entries(call, only(EntryKind::message));
 }
 
-Result<Reply> list_log(Call& call) {
+Result<RouteReply> list_log(Call& call) {
     const std::optional<std::string_view> name = call.query.text("kind");
     if (!name) return list_entries(call, all_kinds);
     const std::optional<EntryKind> kind = kind_named(*name);
@@ -132,12 +132,12 @@ Result<Reply> list_log(Call& call) {
     return list_entries(call, only(*kind));
 }
 
-Result<Reply> get_view(Call& call) {
+Result<RouteReply> get_view(Call& call) {
     ViewOptions options;
     if (const auto at = call.query.number("at")) options.at = Seq{*at};
     PAL_TRY(view, call.site.memory.view(call.name(), options));
     if (const auto format = call.query.text("format")) return sendable(view, *format);
-    Reply reply{.etag = view.header.end};
+    RouteReply reply{.etag = view.header.end};
     JsonWriter out(reply.body);
     if (!call.query.flag("explain")) {
         write_view(out, view);
@@ -148,10 +148,10 @@ Result<Reply> get_view(Call& call) {
     return reply;
 }
 
-Result<Reply> get_call(Call& call) {
+Result<RouteReply> get_call(Call& call) {
     PAL_TRY(seq, parse_place(call.ids.at(1), "seq"));
     PAL_TRY(past, call.site.memory.past_call(call.name(), seq));
-    Reply reply{.etag = past.view.header.end};
+    RouteReply reply{.etag = past.view.header.end};
     JsonWriter out(reply.body);
     write_past_call(out, past);
     return reply;

@@ -3,18 +3,18 @@
 
 namespace palimpsest {
 
-Result<Reply> get_health(Call&) {
-    return Reply{.body = R"({"status":"ok"})"};
+Result<RouteReply> get_health(Call&) {
+    return RouteReply{.body = R"({"status":"ok"})"};
 }
 
 // Asks the store for one page of one row, which reaches its disk or its server.
-Result<Reply> get_ready(Call& call) {
+Result<RouteReply> get_ready(Call& call) {
     Memory& memory = call.site.memory;
     const Result<Page> page = memory.list({.tenant = call.site.tenant, .limit = 1});
     if (!page)
         return fail(ErrorCode::unavailable, "the store does not answer: " + page.error().message);
     const Durability durability = memory.store().durability();
-    Reply reply;
+    RouteReply reply;
     JsonWriter out(reply.body);
     out.begin_object().field("status", "ready").key("store").begin_object();
     out.field("durability", durability.level);
@@ -24,8 +24,8 @@ Result<Reply> get_ready(Call& call) {
     return reply;
 }
 
-Result<Reply> get_openapi(Call& call) {
-    return Reply{.body = call.site.openapi};
+Result<RouteReply> get_openapi(Call& call) {
+    return RouteReply{.body = call.site.openapi};
 }
 
 }  // namespace palimpsest

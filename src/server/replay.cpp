@@ -86,7 +86,7 @@ void keep_request(Call& call, Seq seq) {
         {.key = record_key(call), .value = write_kept(call, seq), .expected = 0, .ttl = kept_for});
 }
 
-Result<Reply> answer_once(Call& call) {
+Result<RouteReply> answer_once(Call& call) {
     PAL_TRY(kept, find_kept(call));
     const bool replay = kept && call.route.again;
     PAL_TRY(reply, replay ? call.route.again(call, *kept) : call.route.function(call));

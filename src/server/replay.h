@@ -11,7 +11,7 @@ namespace palimpsest {
 
 // Calls the route's function, or for a repeat its `again` with the seq of the first time.
 // `unprocessable` when the key came with another request within the last 24 hours.
-Result<Reply> answer_once(Call& call);
+Result<RouteReply> answer_once(Call& call);
 
 // Keeps the request before it is answered, for routes that wait for a model after they wrote.
 void keep_request(Call& call, Seq seq);

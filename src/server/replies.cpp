@@ -91,14 +91,14 @@ Error blame(Error error, const Call& call, std::string_view param) {
     return error;
 }
 
-Reply header_reply(const Header& header) {
-    Reply reply{.etag = header.end};
+RouteReply header_reply(const Header& header) {
+    RouteReply reply{.etag = header.end};
     JsonWriter out(reply.body);
     write_header(out, header);
     return reply;
 }
 
-Reply seq_reply(Seq seq) {
+RouteReply seq_reply(Seq seq) {
     return {.body = "{\"seq\":" + std::to_string(seq.value) + "}", .etag = seq};
 }
 
@@ -108,7 +108,7 @@ JsonWriter& ListReply::row(std::string id) {
     return out_;
 }
 
-Reply ListReply::end(bool has_more, std::string_view next) {
+RouteReply ListReply::end(bool has_more, std::string_view next) {
     const auto id = [&](std::string_view name, const std::string& value) {
         out_.key(name);
         value.empty() ? out_.null() : out_.string(value);

@@ -46,7 +46,7 @@ bool may_retry(const Error& error, Repeat repeat) {
     return !something_stored || !repeat.changes || repeat.keyed;
 }
 
-HttpResponse write_reply(const Route& route, Reply reply) {
+HttpResponse write_reply(const Route& route, RouteReply reply) {
     HttpResponse response(route.status, std::move(reply.body), reply.type);
     if (reply.etag) response.headers.set("ETag", "\"" + std::to_string(reply.etag->value) + "\"");
     if (reply.again) response.headers.set("Idempotent-Replayed", "true");

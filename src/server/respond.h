@@ -16,7 +16,7 @@ struct Repeat {
 // Whether a client that repeats the very same request by itself may hope, and does no harm.
 bool may_retry(const Error& error, Repeat repeat);
 
-HttpResponse write_reply(const Route& route, Reply reply);
+HttpResponse write_reply(const Route& route, RouteReply reply);
 HttpResponse write_error(const Error& error, Repeat repeat);
 
 struct LogLine {

@@ -7,46 +7,46 @@
 namespace palimpsest {
 
 // probes.cpp
-Result<Reply> get_health(Call& call);
-Result<Reply> get_ready(Call& call);
-Result<Reply> get_openapi(Call& call);
+Result<RouteReply> get_health(Call& call);
+Result<RouteReply> get_ready(Call& call);
+Result<RouteReply> get_openapi(Call& call);
 
 // conversations.cpp
-Result<Reply> create_conversation(Call& call);
-Result<Reply> repeat_create(Call& call, Seq);  // also of a fork
-Result<Reply> list_conversations(Call& call);
-Result<Reply> get_conversation(Call& call);
-Result<Reply> patch_conversation(Call& call);
-Result<Reply> delete_conversation(Call& call);
+Result<RouteReply> create_conversation(Call& call);
+Result<RouteReply> repeat_create(Call& call, Seq);  // also of a fork
+Result<RouteReply> list_conversations(Call& call);
+Result<RouteReply> get_conversation(Call& call);
+Result<RouteReply> patch_conversation(Call& call);
+Result<RouteReply> delete_conversation(Call& call);
 
 // log_routes.cpp
-Result<Reply> append_messages(Call& call);
-Result<Reply> list_messages(Call& call);
-Result<Reply> list_log(Call& call);
-Result<Reply> get_view(Call& call);
-Result<Reply> get_call(Call& call);
+Result<RouteReply> append_messages(Call& call);
+Result<RouteReply> list_messages(Call& call);
+Result<RouteReply> list_log(Call& call);
+Result<RouteReply> get_view(Call& call);
+Result<RouteReply> get_call(Call& call);
 
 // edits.cpp
-Result<Reply> fork_conversation(Call& call);
-Result<Reply> create_checkpoint(Call& call);
-Result<Reply> list_checkpoints(Call& call);
-Result<Reply> get_checkpoint(Call& call);
-Result<Reply> pin_message(Call& call);
-Result<Reply> unpin_message(Call& call);
-Result<Reply> undo_edit(Call& call);
-Result<Reply> retract_messages(Call& call);
-Result<Reply> rewind_conversation(Call& call);
-Result<Reply> scrub_messages(Call& call);
-Result<Reply> compact_conversation(Call& call);
-Result<Reply> repeat_edit(Call& call, Seq seq);
-Result<Reply> repeat_checkpoint(Call& call, Seq seq);
-Result<Reply> repeat_scrub(Call& call, Seq);
-Result<Reply> repeat_compact(Call& call, Seq seq);
+Result<RouteReply> fork_conversation(Call& call);
+Result<RouteReply> create_checkpoint(Call& call);
+Result<RouteReply> list_checkpoints(Call& call);
+Result<RouteReply> get_checkpoint(Call& call);
+Result<RouteReply> pin_message(Call& call);
+Result<RouteReply> unpin_message(Call& call);
+Result<RouteReply> undo_edit(Call& call);
+Result<RouteReply> retract_messages(Call& call);
+Result<RouteReply> rewind_conversation(Call& call);
+Result<RouteReply> scrub_messages(Call& call);
+Result<RouteReply> compact_conversation(Call& call);
+Result<RouteReply> repeat_edit(Call& call, Seq seq);
+Result<RouteReply> repeat_checkpoint(Call& call, Seq seq);
+Result<RouteReply> repeat_scrub(Call& call, Seq);
+Result<RouteReply> repeat_compact(Call& call, Seq seq);
 
 // turns.cpp
-Result<Reply> begin_turn(Call& call);
-Result<Reply> finish_turn(Call& call);
-Result<Reply> chat(Call& call);
+Result<RouteReply> begin_turn(Call& call);
+Result<RouteReply> finish_turn(Call& call);
+Result<RouteReply> chat(Call& call);
 
 // What they share; replies.cpp.
 //
@@ -61,8 +61,8 @@ std::map<std::string, std::string> labels_of(const Query& query);
 Result<HeaderPatch> header_patch_of(const Call& call);
 // A conflict that repeating cannot solve names what caused it.
 Error blame(Error error, const Call& call, std::string_view param);
-Reply header_reply(const Header& header);
-Reply seq_reply(Seq seq);
+RouteReply header_reply(const Header& header);
+RouteReply seq_reply(Seq seq);
 
 // {"data":[...],"has_more","first_id","last_id"}, built row by row.
 class ListReply {
@@ -71,10 +71,10 @@ public:
     // Where to write the next row's JSON.
     JsonWriter& row(std::string id);
     // `next`: the store's own cursor, where it has one.
-    Reply end(bool has_more, std::string_view next = {});
+    RouteReply end(bool has_more, std::string_view next = {});
 
 private:
-    Reply reply_;
+    RouteReply reply_;
     JsonWriter out_;
     std::string first_, last_;
 };

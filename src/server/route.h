@@ -3,7 +3,7 @@
 // A route is one row of routes.cpp, one function, and the schemas that the row names. The same row
 // routes requests, checks their query and body, and describes them in /openapi.json, so none of
 // these can disagree. A function is called on a worker thread with a request that fits its row; it
-// answers with a Reply or an Error and never sees a socket.
+// answers with a RouteReply or an Error and never sees a socket.
 #pragma once
 #include <functional>
 #include <optional>
@@ -76,7 +76,7 @@ struct Call {
 // Where the events of a streamed answer go. False: the client has gone, stop.
 using SendEvent = std::function<bool(const ServerEvent& event)>;
 
-struct Reply {
+struct RouteReply {
     std::string body = {};
     std::string_view type = "application/json";
     std::optional<Seq> etag = {};  // the end of the conversation
@@ -93,7 +93,7 @@ enum class BodyKind : std::uint8_t { none, json, bytes };
 struct Route {
     std::string_view method;
     std::string_view pattern;  // "/api/v1/conversations/{id}/messages"
-    Result<Reply> (*function)(Call& call);
+    Result<RouteReply> (*function)(Call& call);
     std::string_view summary;
     int status = 200;               // when it succeeds
     std::string_view reply = {};    // its schema
@@ -103,7 +103,7 @@ struct Route {
     // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq
     // of the first time. Null where the store's own key does it
     // and the function can be called again.
-    Result<Reply> (*again)(Call& call, Seq seq) = nullptr;
+    Result<RouteReply> (*again)(Call& call, Seq seq) = nullptr;
     Lane lane = Lane::quick;                     // slow: it waits for a model
     bool streams = false;                        // it can answer with server-sent events
     BodyKind body = BodyKind::json;              // how the body is read, where there is one

@@ -51,7 +51,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request) {
     Result<Call> call = read_call(site, schemas, std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request)), {}};
     const bool once = route.body == BodyKind::json && !call->key.empty();
-    Result<Reply> reply = once ? answer_once(*call) : route.function(*call);
+    Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
     if (!reply) return {write_error(reply.error(), repeat_of(request)), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};

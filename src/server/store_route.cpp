@@ -17,7 +17,7 @@ bool equal_secrets(std::string_view given, std::string_view right) {
 
 }  // namespace
 
-Result<Reply> call_store(Call& call) {
+Result<RouteReply> call_store(Call& call) {
     constexpr std::string_view scheme = "Bearer ";
     std::string_view token = call.request.header("Authorization");
     if (token.starts_with(scheme)) token.remove_prefix(scheme.size());
@@ -26,8 +26,9 @@ Result<Reply> call_store(Call& call) {
                     "this route is for the program itself; use the routes under /api/v1");
     const auto operation = operation_by_name(call.ids.at(0));
     if (!operation) return fail(ErrorCode::not_found, "the store has no such operation");
-    return Reply{.body = serve_operation(call.site.memory.store(), *operation, call.request.body),
-                 .type = "application/octet-stream"};
+    return RouteReply{
+        .body = serve_operation(call.site.memory.store(), *operation, call.request.body),
+        .type = "application/octet-stream"};
 }
 
 }  // namespace palimpsest

@@ -7,6 +7,6 @@ namespace palimpsest {
 
 // `unauthorized` without the site's token, also when the site has none. The body and the reply are
 // as in store/port_wire.h; an error of the store is part of the reply.
-Result<Reply> call_store(Call& call);
+Result<RouteReply> call_store(Call& call);
 
 }  // namespace palimpsest

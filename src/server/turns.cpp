@@ -239,10 +239,10 @@ Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
 
 }  // namespace
 
-Result<Reply> begin_turn(Call& call) {
+Result<RouteReply> begin_turn(Call& call) {
     PAL_TRY(messages, said(call));
     PAL_TRY(begun, begin_from(call, call.name(), messages));
-    Reply reply{.etag = begun.view.header.end};
+    RouteReply reply{.etag = begun.view.header.end};
     JsonWriter out(reply.body);
     write_start(out, begun, turn_id(begun));
     out.key("seq").number(begun.view.seq.value);
@@ -253,7 +253,7 @@ Result<Reply> begin_turn(Call& call) {
     return reply;
 }
 
-Result<Reply> finish_turn(Call& call) {
+Result<RouteReply> finish_turn(Call& call) {
     const std::string id = *call.text("turn_id");
     PAL_TRY(begun, parse_turn(call.name(), id));
     PAL_TRY(answer, answer_of(call));
@@ -261,10 +261,11 @@ Result<Reply> finish_turn(Call& call) {
     begun.view.seq = call_seq;
     PAL_TRY(finished, call.site.memory.finish(begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
-    return Reply{.body = write_turn(begun, id, answer, finished.seq), .etag = finished.header.end};
+    return RouteReply{.body = write_turn(begun, id, answer, finished.seq),
+                      .etag = finished.header.end};
 }
 
-Result<Reply> chat(Call& call) {
+Result<RouteReply> chat(Call& call) {
     PAL_CHECK(check_model(call));
     PAL_TRY(messages, said(call));
     PAL_TRY(name, new_name(call, "conversation_id"));
@@ -275,11 +276,11 @@ Result<Reply> chat(Call& call) {
                                                           .tools = raw_of(call, "tools")});
     const std::optional<JsonValue> stream = call.field("stream");
     if (stream && stream->boolean() == true)
-        return Reply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
+        return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
     PAL_TRY(told, tell(*turn, {}));
-    return Reply{.body = write_turn(turn->begun, turn_id(turn->begun), told.answer, told.seq),
-                 .etag = told.end,
-                 .again = turn->begun.already.has_value()};
+    return RouteReply{.body = write_turn(turn->begun, turn_id(turn->begun), told.answer, told.seq),
+                      .etag = told.end,
+                      .again = turn->begun.already.has_value()};
 }
 
 }  // namespace palimpsest
