@@ -25,7 +25,7 @@ struct StreamDelta {
 
 enum class StopReason : std::uint8_t { end, length, tool_calls, stop_sequence, refusal, other };
 
-struct Usage {
+struct ReplyUsage {
     std::uint64_t input_tokens = 0, output_tokens = 0;
     std::uint64_t cached_tokens = 0, cache_write_tokens = 0, reasoning_tokens = 0;
 };
@@ -36,7 +36,7 @@ struct Reply {
     std::vector<Message> messages = {};  // what the model said: one message, or items
     StopReason stop = StopReason::other;
     std::string stop_text = {};  // the provider's own word
-    std::optional<Usage> usage = {};
+    std::optional<ReplyUsage> usage = {};
     bool interrupted = false;  // the stream ended early: the text so far, complete calls only
 };
 
@@ -68,7 +68,7 @@ public:
     virtual ~StreamWriter() = default;
     virtual std::string begin() = 0;
     virtual std::string add(const StreamDelta& delta) = 0;
-    virtual std::string end(StopReason stop, const Usage& usage) = 0;
+    virtual std::string end(StopReason stop, const ReplyUsage& usage) = 0;
 };
 std::unique_ptr<StreamWriter> make_stream_writer(FormatId format, StreamIdentity identity);
 

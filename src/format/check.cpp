@@ -76,13 +76,13 @@ std::uint32_t big_endian(std::string_view bytes, std::size_t at, std::size_t cou
 }
 
 // Walks the segments to the start of frame, which holds the size.
-std::optional<ImageSize> jpeg_size(std::string_view bytes) {
+std::optional<PixelSize> jpeg_size(std::string_view bytes) {
     std::size_t at = 2;
     while (at + 9 < bytes.size() && bytes[at] == '\xff') {
         const auto marker = static_cast<unsigned char>(bytes[at + 1]);
         const bool frame =
             marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-        if (frame) return ImageSize{big_endian(bytes, at + 7, 2), big_endian(bytes, at + 5, 2)};
+        if (frame) return PixelSize{big_endian(bytes, at + 7, 2), big_endian(bytes, at + 5, 2)};
         at += 2 + big_endian(bytes, at + 2, 2);
     }
     return std::nullopt;
@@ -90,14 +90,14 @@ std::optional<ImageSize> jpeg_size(std::string_view bytes) {
 
 }  // namespace
 
-std::optional<ImageSize> image_size(std::string_view base64) {
+std::optional<PixelSize> image_size(std::string_view base64) {
     // 64 kB hold the header of every format, also that of a JPEG with a thumbnail before it.
     const std::string bytes = decode_base64(base64.substr(0, 87384));
     const auto low = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
     if (bytes.starts_with("\x89PNG\r\n") && bytes.size() >= 24)
-        return ImageSize{big_endian(bytes, 16, 4), big_endian(bytes, 20, 4)};
+        return PixelSize{big_endian(bytes, 16, 4), big_endian(bytes, 20, 4)};
     if (bytes.starts_with("GIF8") && bytes.size() >= 10)
-        return ImageSize{low(6) + (low(7) * 256U), low(8) + (low(9) * 256U)};
+        return PixelSize{low(6) + (low(7) * 256U), low(8) + (low(9) * 256U)};
     if (bytes.starts_with("\xff\xd8")) return jpeg_size(bytes);
     return std::nullopt;
 }

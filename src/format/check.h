@@ -43,10 +43,10 @@ void add_body_options(JsonValue body, CheckOptions& options);
 std::size_t base64_bytes(std::string_view text);
 
 // Width and height, read from the first bytes of PNG, GIF, JPEG or WebP data in base64.
-struct ImageSize {
+struct PixelSize {
     std::uint32_t width = 0, height = 0;
 };
-std::optional<ImageSize> image_size(std::string_view base64);
+std::optional<PixelSize> image_size(std::string_view base64);
 
 std::string quoted(std::string_view text);  // for messages: in quotes, cut if long
 

@@ -32,7 +32,7 @@ public:
 
     Result<ConvertedReply> finish(const Reply& reply) {
         if (!reply.usage) lost_.push_back("usage: the reply has none, zeros are written");
-        bytes_ += writer_->end(reply.stop, reply.usage.value_or(Usage{}));
+        bytes_ += writer_->end(reply.stop, reply.usage.value_or(ReplyUsage{}));
         const auto reader = make_stream_reader(to_);
         PAL_CHECK(reader->feed(bytes_));
         PAL_TRY(written, reader->finish());

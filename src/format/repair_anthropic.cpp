@@ -168,7 +168,7 @@ private:
         for (std::size_t i = run.begin; i < run.end; ++i) out_.push_back(work_.pieces[i]);
     }
 
-    bool in_run(const Answer& answer, const Run& run) const {
+    bool in_run(const PairedAnswer& answer, const Run& run) const {
         return answer.call && answer.call->piece >= run.begin && answer.call->piece < run.end;
     }
 
@@ -176,7 +176,7 @@ private:
     Wanted wanted(const Run& run, const Run* user, bool may_be_open) {
         Wanted wanted;
         std::set<std::pair<std::size_t, std::size_t>> answered;
-        for (const Answer& answer : answers_) {
+        for (const PairedAnswer& answer : answers_) {
             if (!in_run(answer, run)) continue;
             answered.insert({answer.call->piece, answer.call->part});
             wanted.blocks.emplace_back(work_.part(answer.result).json);
@@ -270,7 +270,7 @@ private:
 
     void note_orphans(const Run& user) {
         bool noted = false;
-        for (const Answer& answer : answers_) {
+        for (const PairedAnswer& answer : answers_) {
             if (answer.result.piece < user.begin || answer.result.piece >= user.end) continue;
             if (answer.call) continue;
             const std::string id = quoted(work_.part(answer.result).id);
@@ -287,7 +287,7 @@ private:
 
     RepairWork& work_;
     std::vector<Run> runs_;
-    std::vector<Answer> answers_;
+    std::vector<PairedAnswer> answers_;
     std::vector<Piece> out_;
 };
 

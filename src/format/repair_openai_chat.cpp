@@ -61,7 +61,7 @@ public:
     explicit Rounds(RepairWork& work) : work_(work), answers_(work.pair_answers()) {}
 
     void rebuild() {
-        for (const Answer& answer : answers_) note_orphan(answer);
+        for (const PairedAnswer& answer : answers_) note_orphan(answer);
         for (std::size_t i = 0; i < work_.pieces.size(); ++i) {
             if (work_.pieces[i].dropped || work_.pieces[i].neutral.role == Role::tool) continue;
             order_.push_back(i);
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    void note_orphan(const Answer& answer) {
+    void note_orphan(const PairedAnswer& answer) {
         if (answer.call) return;
         const std::string id = quoted(work_.part(answer.result).id);
         work_.note(work_.pieces[answer.result.piece].at,
@@ -95,7 +95,7 @@ private:
     void add_results(std::size_t index) {
         const auto& parts = work_.pieces[index].neutral.parts;
         std::vector<bool> answered(parts.size());
-        for (const Answer& answer : answers_) {
+        for (const PairedAnswer& answer : answers_) {
             if (!answer.call || answer.call->piece != index) continue;
             answered[answer.call->part] = true;
             order_.push_back(answer.result.piece);
@@ -116,7 +116,7 @@ private:
     }
 
     RepairWork& work_;
-    std::vector<Answer> answers_;
+    std::vector<PairedAnswer> answers_;
     std::vector<std::size_t> order_;  // indexes of pieces; above them, of synthetic ones
     std::vector<Piece> synthetic_;
 };

@@ -62,7 +62,7 @@ void mend_output(RepairWork& work, std::size_t index) {
 }
 
 void drop_orphans(RepairWork& work) {
-    for (const Answer& answer : work.pair_answers()) {
+    for (const PairedAnswer& answer : work.pair_answers()) {
         if (answer.call || (work.options.continued && !answer.again)) continue;
         const std::string id = quoted(work.part(answer.result).id);
         work.drop(answer.result.piece, answer.again
@@ -74,7 +74,7 @@ void drop_orphans(RepairWork& work) {
 
 std::vector<bool> answered_calls(const RepairWork& work) {
     std::vector<bool> answered(work.pieces.size());
-    for (const Answer& answer : work.pair_answers())
+    for (const PairedAnswer& answer : work.pair_answers())
         if (answer.call) answered[answer.call->piece] = true;
     return answered;
 }

@@ -38,8 +38,8 @@ void RepairWork::rewrite(std::size_t piece, std::string raw) {
     pieces[piece] = make_piece(std::move(raw), pieces[piece].at);
 }
 
-std::vector<Answer> RepairWork::pair_answers() const {
-    std::vector<Answer> answers;
+std::vector<PairedAnswer> RepairWork::pair_answers() const {
+    std::vector<PairedAnswer> answers;
     struct Call {
         PartPlace place;
         std::string_view id;
@@ -52,7 +52,7 @@ std::vector<Answer> RepairWork::pair_answers() const {
             const NeutralPart& each = pieces[i].neutral.parts[j];
             if (is_client_call(each)) calls.push_back({{i, j}, each.id, false});
             if (!is_client_result(each)) continue;
-            Answer answer{.result = {i, j}, .call = {}};
+            PairedAnswer answer{.result = {i, j}, .call = {}};
             for (std::size_t c = calls.size(); c-- > 0 && !answer.call;) {
                 if (calls[c].id != each.id) continue;
                 answer.again = calls[c].answered;
@@ -91,7 +91,7 @@ void RepairWork::restore_calls() {
     // Each message of the log comes back at most once, so this ends.
     for (bool again = true; again;) {
         again = false;
-        for (const Answer& answer : pair_answers()) {
+        for (const PairedAnswer& answer : pair_answers()) {
             if (answer.call || answer.again) continue;
             const std::string id(part(answer.result).id);
             again = restore_call(answer.result.piece, id);

@@ -30,7 +30,7 @@ struct PartPlace {
 };
 
 // A result and the call it answers; a result without one is an orphan, or a second answer.
-struct Answer {
+struct PairedAnswer {
     PartPlace result;
     std::optional<PartPlace> call;
     bool again = false;
@@ -59,7 +59,7 @@ public:
     void rewrite(std::size_t piece, std::string raw);
 
     // Every client result with the nearest call before it that has its id and no answer yet.
-    std::vector<Answer> pair_answers() const;
+    std::vector<PairedAnswer> pair_answers() const;
     // Before pairing: calls that results lack and the log has come back in front of the results.
     void restore_calls();
     void erase_dropped();

@@ -14,10 +14,10 @@ std::uint64_t count_at(std::optional<JsonValue> object, std::string_view key) {
     return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
 }
 
-std::optional<Usage> read_usage(JsonValue body) {
+std::optional<ReplyUsage> read_usage(JsonValue body) {
     const auto usage = body.find("usage");
     if (!usage || !usage->is_object()) return std::nullopt;
-    Usage read;
+    ReplyUsage read;
     const bool chat = usage->find("prompt_tokens").has_value();
     read.input_tokens = count_at(usage, chat ? "prompt_tokens" : "input_tokens");
     read.output_tokens = count_at(usage, chat ? "completion_tokens" : "output_tokens");

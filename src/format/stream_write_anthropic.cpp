@@ -42,7 +42,7 @@ public:
                                  : grow("text_delta", "text", delta.text);
     }
 
-    std::string end(StopReason stop, const Usage& usage) override {
+    std::string end(StopReason stop, const ReplyUsage& usage) override {
         std::string data;
         JsonWriter out(data);
         out.begin_object().field("type", "message_delta").key("delta").begin_object();

@@ -20,7 +20,7 @@ public:
         return chunk([&](JsonWriter& out) { write_delta(out, delta); }, {});
     }
 
-    std::string end(StopReason stop, const Usage& usage) override {
+    std::string end(StopReason stop, const ReplyUsage& usage) override {
         std::string bytes = chunk([](JsonWriter&) {}, stop_word(FormatId::openai_chat, stop));
         return bytes + usage_chunk(usage) + sse_event({}, "[DONE]");
     }
@@ -64,7 +64,7 @@ private:
         return sse_event({}, data);
     }
 
-    std::string usage_chunk(const Usage& usage) const {
+    std::string usage_chunk(const ReplyUsage& usage) const {
         std::string data;
         JsonWriter out(data);
         out.begin_object();

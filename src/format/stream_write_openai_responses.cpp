@@ -41,7 +41,7 @@ public:
         return bytes += grow(delta.text);
     }
 
-    std::string end(StopReason stop, const Usage& usage) override {
+    std::string end(StopReason stop, const ReplyUsage& usage) override {
         std::string bytes = close();
         stop_ = stop;
         const bool whole = stop != StopReason::length && stop != StopReason::refusal;
@@ -176,7 +176,7 @@ private:
         return bytes;
     }
 
-    void write_usage(JsonWriter& out, const Usage& usage) const {
+    void write_usage(JsonWriter& out, const ReplyUsage& usage) const {
         out.begin_object().key("input_tokens").number(usage.input_tokens);
         out.key("input_tokens_details").begin_object().key("cached_tokens");
         out.number(usage.cached_tokens).end_object();
@@ -186,7 +186,7 @@ private:
         out.key("total_tokens").number(usage.input_tokens + usage.output_tokens).end_object();
     }
 
-    void write_response(JsonWriter& out, std::string_view status, const Usage* usage) const {
+    void write_response(JsonWriter& out, std::string_view status, const ReplyUsage* usage) const {
         out.key("response").begin_object().field("id", identity_.id).field("object", "response");
         out.key("created_at").number(identity_.created).field("status", status);
         out.key("error").null().key("incomplete_details");

@@ -20,7 +20,7 @@ std::string stream_of(FormatId format, std::string_view scene) {
     std::string bytes = writer->begin();
     bytes += writer->add({.kind = Kind::text, .text = "Let me \"look\""});
     bytes += writer->add({.kind = Kind::text, .text = "\n€😀."});
-    const Usage usage{.input_tokens = 70, .output_tokens = 30, .cached_tokens = 20};
+    const ReplyUsage usage{.input_tokens = 70, .output_tokens = 30, .cached_tokens = 20};
     if (scene == "text") return bytes + writer->end(StopReason::end, usage);
     bytes += writer->add({.kind = Kind::call, .index = 0, .id = "c1", .name = "f"});
     bytes += writer->add({.kind = Kind::arguments, .index = 0, .text = "{\"a\":"});

@@ -116,6 +116,16 @@ def word_faults(path, text):
             yield f"{path} names a type {name}: say what it is"
 
 
+def name_faults(files):
+    """One name, one type: the same name in two headers is destroyed as the other by the linker."""
+    seen = {}
+    for path, text in files.items():
+        if path.endswith(".h"):
+            for name in re.findall(r"^(?:class|struct) (\w+)(?!::)\b(?!::)[^;]*\{", text, re.M):
+                if seen.setdefault(name, path) != path:
+                    yield f"{name} is defined in {seen[name]} and in {path}"
+
+
 def tracked(source):
     names = subprocess.run(["git", "-C", source, "ls-files", "-co", "--exclude-standard"],
                            capture_output=True, text=True).stdout.split("\n")
@@ -146,6 +156,8 @@ def self_test():
     assert [n for _, n in function_sizes(long_function)] == [82]
     assert list(size_faults({"src/base/a.cpp": long_function, "include/palimpsest/a.h": ""},
                             {"lines_of_longest_function": 60}))
+    assert list(name_faults({"a.h": "struct A {", "b.h": "class A {"}))
+    assert not list(name_faults({"a.h": "struct A {", "b.h": "class A;"}))
     assert list(word_faults("a", "// TO" + "DO later")) and list(word_faults("a", "class BigManager {"))
 
 
@@ -159,6 +171,7 @@ def main():
         "third-party headers stay in their adapters": [f for p, t in files.items() for f in adapter_faults(p, t)],
         "pure archives need nothing of the outside world": [f for a, s in pure_symbols(build) for f in symbol_faults(a, s)],
         "sizes stay within their limits": list(size_faults(files, limits)),
+        "a name is one type": list(name_faults(files)),
         "nothing is left open and types say what they are": [f for p, t in files.items() for f in word_faults(p, t)],
     }
     for name, faults in checks.items():
