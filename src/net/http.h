@@ -76,7 +76,9 @@ public:
     // then.
     virtual Task<bool> write(std::string_view bytes) = 0;
     Task<bool> send(ServerEvent event);
-    // The same for a worker, which is blocked meanwhile. Only from inside run().
+    // The same for a worker, only from inside run(). The bytes are queued: the worker waits only
+    // while `stream_buffer_bytes` of them are unsent, so slow readers hold up no one else. Whether
+    // the client has gone shows in a later call.
     virtual bool write_from_worker(std::string_view bytes) = 0;
 
     // Waits; false (early) when the client has gone or the server is draining.
@@ -167,6 +169,7 @@ struct HttpServerOptions {
     std::size_t max_headers = 100;                  // else 431
     std::size_t max_body_bytes = 64 * 1024 * 1024;  // else 413, before the body is read
     std::size_t max_connections = 10000;            // idle ones make room, else 503
+    std::size_t stream_buffer_bytes = 1024 * 1024;  // unsent bytes of one stream, see above
 
     int head_timeout_ms = 10'000;   // from the first byte of a request to its empty line
     int body_timeout_ms = 30'000;   // for every further KiB of a body
@@ -177,6 +180,9 @@ struct HttpServerOptions {
     // Called on the network thread between head and body (which is empty then), so that a stranger
     // is refused before 64 MiB were read: Host list, key. Must be quick. Nothing: go on.
     std::function<std::optional<HttpResponse>(const HttpRequest&)> screen = {};
+    // Called for each answer that the server itself makes (what is not HTTP, too large, too slow),
+    // on any network thread: adds headers.
+    std::function<void(HttpResponse&)> stamp = {};
 };
 
 // start once, stop as often as wanted, from any thread (not from a service).

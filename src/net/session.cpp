@@ -111,7 +111,7 @@ Task<bool> Session::serve_one() {
     if (!complete) co_return false;
     co_await call_service();
     if (started_) co_return co_await finish_stream();
-    if (!response_) response_ = internal_response("the service gave no answer");
+    if (!response_) response_ = stamped(internal_response("the service gave no answer"));
     co_return co_await send_response(*std::move(response_));
 }
 
@@ -183,16 +183,18 @@ Task<void> Session::call_service() {
     started_ = false;
     failed_ = false;
     serving_ = true;
+    out_closed_ = false;
     read_ahead();
     try {
         co_await list_.shared.service(*this);
     } catch (const std::bad_alloc&) {
         failed_ = true;
-        response_ = fault_response(HttpFault{503, "out of memory: try a smaller request"});
+        response_ = stamped(fault_response(HttpFault{503, "out of memory: try a smaller request"}));
     } catch (...) {
         failed_ = true;
-        response_ = internal_response("the request failed by a fault of this server");
+        response_ = stamped(internal_response("the request failed by a fault of this server"));
     }
+    co_await flush();
     serving_ = false;
     const std::scoped_lock lock(stop_mutex_);
     stop_source_.reset();
@@ -233,8 +235,13 @@ Task<bool> Session::send_response(HttpResponse response) {
 
 Task<void> Session::refuse(const HttpFault& fault) {
     head_.keep_alive = false;
-    HttpResponse response = fault_response(fault);
+    HttpResponse response = stamped(fault_response(fault));
     co_await send_response(std::move(response));
+}
+
+HttpResponse Session::stamped(HttpResponse response) const {
+    if (list_.shared.options.stamp) list_.shared.options.stamp(response);
+    return response;
 }
 
 // Closing a socket with unread input resets the connection, and the client may lose the answer. So

@@ -5,6 +5,7 @@
 // session keeps reading ahead, up to a limit, which is how it learns that the client has gone.
 #pragma once
 #include <chrono>
+#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +70,10 @@ private:
     Task<void> linger();
     Task<bool> receive();
     Task<bool> transmit(std::string_view bytes);
+    Task<bool> send_piece(std::string_view bytes);
+    Task<void> pump();
+    Task<void> flush();
+    HttpResponse stamped(HttpResponse response) const;
     Task<void> give_way();
 
     void begin_wait(Wait wait, int timeout_ms);
@@ -110,6 +115,13 @@ private:
     int writes_ = 0;  // since the thread last served others
     bool sleeping_ = false;
     std::uint64_t sleeps_ = 0;
+    // What workers have written and the network thread has not sent yet.
+    std::mutex out_mutex_;
+    std::condition_variable out_changed_;
+    std::string out_;
+    bool out_closed_ = false;  // nothing more can be sent
+    bool pumping_ = false;
+    Signal pumped_;
     mutable std::mutex stop_mutex_;
     mutable std::optional<std::stop_source> stop_source_;  // made when asked for
     bool stop_wanted_ = false;

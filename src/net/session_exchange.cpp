@@ -1,5 +1,4 @@
 // The part of a session that services see: streams, sleep, workers. See http.h for the contract.
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
@@ -29,7 +28,7 @@ Task<bool> Session::start(HttpResponse head) {
     co_return open;
 }
 
-Task<bool> Session::write(std::string_view bytes) {
+Task<bool> Session::send_piece(std::string_view bytes) {
     if (!started_ || gone() || head_.request.method == "HEAD") co_return false;
     if (bytes.empty()) co_return true;
     if (head_.request.minor_version == 0) co_return co_await transmit(bytes);
@@ -38,34 +37,57 @@ Task<bool> Session::write(std::string_view bytes) {
     co_return co_await transmit(chunk);
 }
 
+Task<bool> Session::write(std::string_view bytes) {
+    co_await flush();
+    co_return co_await send_piece(bytes);
+}
+
 bool Session::write_from_worker(std::string_view bytes) {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<bool> result;
-    const auto tell = [&](bool sent) {
-        const std::scoped_lock lock(mutex);
-        result = sent;
-        changed.notify_one();
-    };
-    const auto write_and_tell = [&]() -> Task<void> {
-        bool sent = false;
+    std::unique_lock lock(out_mutex_);
+    out_changed_.wait(lock, [&] {
+        return out_closed_ || out_.size() < list_.shared.options.stream_buffer_bytes;
+    });
+    if (out_closed_) return false;
+    out_ += bytes;
+    if (pumping_) return true;
+    list_.loop.post([this] { spawn(pump()); });
+    pumping_ = true;
+    return true;
+}
+
+// Sends what workers wrote until there is nothing left. The session outlives it: the service's
+// coroutine ends only after flush().
+Task<void> Session::pump() {
+    bool sent = true;
+    while (true) {
+        std::string batch;
+        {
+            const std::scoped_lock lock(out_mutex_);
+            out_closed_ |= !sent;
+            if (out_closed_) out_.clear();
+            batch.swap(out_);
+            pumping_ = !batch.empty();
+        }
+        out_changed_.notify_all();
+        if (batch.empty()) break;
         try {
-            sent = co_await write(bytes);
+            sent = co_await send_piece(batch);
         } catch (...) {
             failed_ = true;
+            sent = false;
         }
-        tell(sent);
-    };
-    list_.loop.post([&] {
-        try {
-            spawn(write_and_tell());
-        } catch (...) {
-            tell(false);
+    }
+    pumped_.fire();
+}
+
+Task<void> Session::flush() {
+    while (true) {
+        {
+            const std::scoped_lock lock(out_mutex_);
+            if (!pumping_) co_return;
         }
-    });
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return result.has_value(); });
-    return *result;
+        co_await pumped_;
+    }
 }
 
 Task<bool> Session::sleep_ms(int duration) {

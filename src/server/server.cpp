@@ -139,6 +139,9 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, Serv
         response.headers.set("x-request-id", new_request_id());
         return response;
     };
+    http.stamp = [](HttpResponse& response) {
+        response.headers.set("x-request-id", new_request_id());
+    };
     State* const self = state.get();
     state->http = std::make_unique<HttpServer>(
         std::move(http), [self](Exchange& exchange) { return self->serve(exchange); });

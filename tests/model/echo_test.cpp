@@ -1,4 +1,6 @@
 // The echo model: same request, same answer; pieces add up; it stops when told to.
+#include <gtest/gtest.h>
+
 #include "palimpsest/format.h"
 #include "palimpsest/model.h"
 

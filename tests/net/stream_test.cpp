@@ -1,12 +1,15 @@
 // Streams: clients that leave, clients that do not read, and old ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "started.h"
 #include "wire_client.h"
@@ -149,6 +152,37 @@ TEST(server_stream, is_cut_when_the_reader_stops_for_too_long) {
     WireClient client(started.port, 64 * 1024);
     client.send(get);
     wait_until(cut);
+}
+
+TEST(server_stream, of_readers_that_do_not_read_holds_no_worker) {
+    const std::string piece(1000, 'x');
+    std::atomic<int> written = 0;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        HttpResponse head(200);
+        bool sent = co_await exchange.start(std::move(head));
+        auto work = [&] {
+            for (int i = 0; i < 900 && exchange.write_from_worker(piece); ++i) {
+            }
+            ++written;
+        };
+        if (sent) co_await exchange.run(work, Lane::slow);
+    };
+    HttpServerOptions options;
+    options.slow_threads = 2;
+    Started started(service, options);
+    std::vector<std::unique_ptr<WireClient>> idlers;
+    for (int i = 0; i < 6; ++i) {
+        idlers.push_back(std::make_unique<WireClient>(started.port, 4096));
+        idlers.back()->send(get);
+    }
+    while (written < 6) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::string all;
+    while (!all.ends_with("\r\n0\r\n\r\n")) {
+        const std::string some = idlers.back()->receive_some();
+        ASSERT_FALSE(some.empty());
+        all += some;
+    }
+    EXPECT_EQ(std::ranges::count(all, 'x'), 900 * 1000);
 }
 
 TEST(server_stream, leaves_time_for_others_however_fast_it_is_read) {

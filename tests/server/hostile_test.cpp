@@ -94,6 +94,7 @@ TEST(hostile, sizes_are_refused_at_each_level) {
     const Told body = append(200'000);
     EXPECT_EQ(body.status(), 413);
     EXPECT_EQ(body.error("code"), "too_large");
+    EXPECT_TRUE(body.header("x-request-id").starts_with("req_"));
     EXPECT_EQ(running.ask("GET", conversations + "/a").number("messages"), 1);
 }
 

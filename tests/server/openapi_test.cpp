@@ -1,5 +1,7 @@
 // The description and the tables agree: every route is described, every example fits its schema,
 // and nothing stands in a schema that is not checked.
+#include <gtest/gtest.h>
+
 #include "server/openapi.h"
 
 #include <algorithm>

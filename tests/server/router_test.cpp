@@ -1,4 +1,6 @@
 // From a method and a path to a row of the table.
+#include <gtest/gtest.h>
+
 #include "server/router.h"
 
 #include "server/guard.h"

@@ -1,5 +1,6 @@
 // A server over a fresh store, and a client that talks to it as the outside world does.
 #pragma once
+#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>

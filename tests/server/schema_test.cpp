@@ -1,4 +1,6 @@
 // What the checker says about values that do not fit.
+#include <gtest/gtest.h>
+
 #include "server/schema.h"
 
 namespace palimpsest {
