@@ -1,18 +1,32 @@
-// Reading the parameters of passes and triggers: unknown fields and wrong types are errors that
-// name the field.
+// Reading the parameters of passes, triggers and policies: unknown fields and wrong types are
+// errors that name the field.
 #pragma once
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
+#include "core/policy.h"
 #include "palimpsest/error.h"
 
 namespace palimpsest {
 
 Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known);
-// A whole number that is not negative; none when the field is absent.
+// The same for a pass: the fields that every pass has ("pass", "target", "min_gain") are known.
+Result<void> only_pass_fields(const JsonValue& object,
+                              std::initializer_list<std::string_view> known);
+// A whole number that is not negative; none when the field is absent or null.
 Result<std::optional<std::size_t>> count_field(const JsonValue& object, std::string_view name);
+Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view name);
+Result<std::optional<double>> number_field(const JsonValue& object, std::string_view name);
+Result<std::optional<std::string>> text_field(const JsonValue& object, std::string_view name);
+Result<std::vector<std::string>> texts_field(const JsonValue& object, std::string_view name);
+// A number of tokens, {"tokens": N} or {"window_share": X}.
+Result<Amount> amount_field(const JsonValue& object, std::string_view name);
+
+std::string lower(std::string_view text);
 
 }  // namespace palimpsest

@@ -3,118 +3,285 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
+#include "core/pass.h"
+#include "core/plan_draft.h"
+
 namespace palimpsest {
 namespace {
 
-// Takes the parts of `kept` out of the ascending, disjoint `ranges`.
-std::vector<Range> without(const std::vector<Range>& ranges, std::vector<Range> kept) {
-    std::sort(kept.begin(), kept.end());
-    std::vector<Range> out;
-    for (Range range : ranges) {
-        for (const Range& hole : kept) {
-            if (hole.to < range.from) continue;
-            if (hole.from > range.to) break;
-            if (hole.from > range.from) out.push_back({range.from, hole.from - 1});
-            range.from = hole.to + 1;
-        }
-        if (!range.empty()) out.push_back(range);
+constexpr int rounds_max = 4;  // Each one ends nearer to the target or is the last.
+
+// The view as it comes out of a round, and all edits that led to it.
+struct Outline {
+    std::vector<Item> own = {};  // empty while nothing was changed
+    std::span<const Item> items = {};
+    std::vector<Edit> edits = {};
+    std::vector<SummaryOrder> summaries = {};  // ranges name the edits
+    std::uint64_t used = 0;
+    bool not_enough = false;
+    std::string refusal = {};
+};
+
+bool covers(const Edit& later, const Edit& earlier) {
+    return later.range.from <= earlier.range.from && earlier.range.to <= later.range.to &&
+           later.treatment >= earlier.treatment;
+}
+
+Item changed_item(const Item& item, const PlanDraft::Made& made, const MessageTools* tools) {
+    Item out = item;
+    out.range = made.edit.range;
+    out.tokens = made.edit.after.tokens;
+    out.reason = made.edit.reason;
+    out.pinned = false;
+    if (made.edit.treatment == Treatment::folded) {
+        out.kind = ItemKind::summary;
+        auto text = tools->make_text(item.message.format, Role::user, view_of(made.edit.result));
+        out.message = text ? *std::move(text) : Message{};
+        out.message.count = made.edit.after;
+    } else {
+        out.kind =
+            made.edit.treatment == Treatment::cleared ? ItemKind::cleared : ItemKind::shortened;
+        out.message = made.message;
     }
     return out;
 }
 
-struct Progress {
-    std::vector<Item> items;
-    std::vector<Edit> edits;
-};
-
-// Notes what one planned edit does; `gone` marks its items, the caller takes them out.
-void carry_out(Progress& progress, std::span<const Group> groups, const PlannedEdit& planned,
-               std::string_view pass, std::vector<bool>& gone) {
-    std::vector<std::size_t> chosen;
-    for (const std::size_t g : planned.groups)
-        for (std::size_t i = groups[g].first; i <= groups[g].last; ++i) {
-            chosen.push_back(i);
-            gone[i] = true;
+// The items after the edits: rewritten ones in their places, a summary in the place of the first
+// that it stands for.
+std::vector<Item> items_after(std::span<const Item> items, const std::vector<PlanDraft::Made>& made,
+                              const MessageTools* tools) {
+    std::vector<std::uint32_t> by(items.size(), UINT32_MAX);
+    for (std::uint32_t m = 0; m < made.size(); ++m)
+        for (const std::size_t i : made[m].items) by[i] = m;
+    std::vector<Item> out;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (by[i] == UINT32_MAX) {
+            out.push_back(items[i]);
+            continue;
         }
-    for (const Range& range : ranges_of(progress.items, chosen)) {
-        Edit edit;
-        edit.treatment = planned.treatment;
-        edit.range = range;
-        edit.reason = planned.reason;
-        edit.pass = pass;
-        for (const std::size_t i : chosen)
-            if (range.contains(progress.items[i].range.from))
-                edit.before.tokens += progress.items[i].tokens;
-        progress.edits.push_back(std::move(edit));
+        const PlanDraft::Made& edit = made[by[i]];
+        if (edit.edit.treatment != Treatment::dropped && edit.items.front() == i)
+            out.push_back(changed_item(items[i], edit, tools));
     }
+    return out;
 }
 
-void run_pass(Progress& progress, const PolicyPass& pass, bool& not_enough) {
-    const std::vector<Group> groups = find_groups(progress.items);
-    const std::vector<Turn> turns = find_turns(progress.items, groups);
-    const PassResult result =
-        pass.run({progress.items, groups, turns, protected_groups(progress.items, groups)});
-    not_enough |= result.not_enough_history;
-    std::vector<bool> gone(progress.items.size());
-    for (const PlannedEdit& planned : result.edits)
-        carry_out(progress, groups, planned, pass.name, gone);
-    std::size_t i = 0;
-    std::erase_if(progress.items, [&](const Item&) { return gone[i++]; });
+// One round of passes; false when there is nothing more to gain from another.
+bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
+               std::span<const PolicyPass> passes, std::optional<std::uint64_t> target) {
+    const std::uint64_t window = input.occasion.budget.window;
+    PlanInput now = input;
+    now.items = outline.items;
+    PlanDraft draft(now, policy);
+    for (const PolicyPass& pass : passes) {
+        if (target && draft.used() <= *target) break;
+        const auto own = pass.target.in(window);
+        const auto stop = own ? own : target;
+        if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0))) {
+            outline.refusal = draft.refusal();
+            return false;
+        }
+    }
+    outline.not_enough |= draft.not_enough_history();
+    std::vector<PlanDraft::Made> made = draft.finish();
+    if (made.empty()) return false;
+    for (const PlanDraft::Made& one : made) {
+        std::erase_if(outline.edits, [&](const Edit& old) { return covers(one.edit, old); });
+        if (one.summary) outline.summaries.push_back(*one.summary);
+    }
+    outline.own = items_after(outline.items, made, input.tools);
+    outline.items = outline.own;
+    for (PlanDraft::Made& one : made) outline.edits.push_back(std::move(one.edit));
+    const std::uint64_t used = input.occasion.budget.used(totals_of(outline.items));
+    const bool nearer = used < outline.used;
+    outline.used = used;
+    return nearer && target && used > *target;
 }
 
-std::uint64_t sum_tokens(std::span<const Item> items) {
-    std::uint64_t sum = 0;
-    for (const Item& item : items) sum += item.tokens;
-    return sum;
+// What no policy has to name: a view that fits is always found.
+std::vector<PolicyPass> last_resort() {
+    std::vector<PolicyPass> passes;
+    for (const std::string_view name : {"drop_oldest", "shorten"})
+        for (const PassKind& kind : pass_kinds())
+            if (kind.name == name) {
+                const auto json = parse_json("{}");
+                auto run = kind.make(json->root());
+                PAL_ASSERT(run.has_value());
+                passes.push_back({std::string(name), *std::move(run), {}, {}});
+            }
+    return passes;
+}
+
+// None: every pass does all that it can.
+std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
+                                           const Budget& budget, std::uint64_t used) {
+    std::optional<std::uint64_t> target = policy.target.in(budget.window);
+    if (!target && due.at_tokens) target = *due.at_tokens - *due.at_tokens / 4;
+    // Asked for by hand although there is room: a quarter goes.
+    if (due.trigger == "explicit" && target && *target >= used) target = used - used / 4;
+    // An overflow says that the count was too low: the target must lie below what was sent.
+    if (due.trigger == "overflow") target = std::min(target.value_or(used), used - used / 4);
+    if (target) target = std::min(*target, budget.limit());
+    return target;
+}
+
+// The numbers of the plan that follow from its edits and the original items.
+void set_numbers(Plan& plan, const PlanInput& input) {
+    struct Place {
+        Seq from;
+        std::uint64_t bytes, tokens;  // before it, in the order it is sent
+        std::uint32_t own;
+        std::size_t item;
+    };
+    std::vector<Place> places;
+    std::uint64_t bytes = 0, tokens = input.occasion.budget.fixed();
+    for (std::size_t i = 0; i < input.items.size(); ++i) {
+        const Item& item = input.items[i];
+        places.push_back({item.range.from, bytes, tokens, item.tokens, i});
+        bytes += view_of(item.message.raw).size();
+        tokens += item.tokens + input.occasion.budget.per_message;
+    }
+    std::ranges::sort(places, {}, &Place::from);
+    std::size_t first_item = input.items.size();
+    for (Edit& edit : plan.edits) {
+        edit.before.tokens = 0;
+        EditCost cost{UINT64_MAX, 0};
+        for (auto at = std::ranges::lower_bound(places, edit.range.from, {}, &Place::from);
+             at != places.end() && at->from <= edit.range.to; ++at) {
+            edit.before.tokens += at->own;
+            if (at->bytes < cost.first_byte) cost = {at->bytes, at->tokens};
+            if (at->item < first_item) first_item = at->item;
+        }
+        plan.costs.push_back(cost);
+        plan.tokens_after += edit.after.tokens;
+        plan.tokens_after -= std::min<std::uint64_t>(plan.tokens_after, edit.before.tokens);
+    }
+    if (first_item < input.items.size()) plan.first_changed = input.items[first_item].range.from;
+}
+
+std::string numbers(const Plan& plan) {
+    return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
+           std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target);
+}
+
+void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const Budget& budget) {
+    const std::uint64_t gain = plan.used_before - std::min(plan.used_before, plan.used_after);
+    const std::uint64_t least = policy.min_gain.in(budget.window).value_or(0);
+    if (!outline.refusal.empty()) {
+        plan.outcome = PlanOutcome::unreachable;
+        plan.explanation = outline.refusal + ": " + numbers(plan);
+    } else if (plan.used_after > plan.limit) {
+        plan.outcome = PlanOutcome::unreachable;
+        plan.explanation = "what must stay takes " + std::to_string(plan.floor) +
+                           " tokens, the limit is " + std::to_string(plan.limit);
+    } else if (plan.edits.empty()) {
+        plan.outcome =
+            outline.not_enough ? PlanOutcome::not_enough_history : PlanOutcome::no_progress;
+        plan.explanation = "nothing could be taken out: " + numbers(plan);
+    } else if (plan.used_before <= plan.limit && gain < least) {
+        plan.outcome = PlanOutcome::no_progress;
+        plan.explanation = "it would free " + std::to_string(gain) + " tokens, the minimum is " +
+                           std::to_string(least);
+    } else {
+        plan.outcome = PlanOutcome::done;
+        plan.explanation = numbers(plan);
+    }
 }
 
 }  // namespace
 
-std::string_view due_trigger(const View& view, const Triggers& triggers) {
-    if (triggers.messages && view.items.size() > *triggers.messages) return "messages";
-    if (!triggers.turns) return "";
-    const std::vector<Group> groups = find_groups(view.items);
-    return find_turns(view.items, groups).size() > *triggers.turns ? "turns" : "";
+std::string_view outcome_name(PlanOutcome outcome) {
+    constexpr std::string_view names[] = {"not_due", "done", "not_enough_history", "no_progress",
+                                          "unreachable"};
+    return names[static_cast<std::size_t>(outcome)];
 }
 
-Plan make_plan(const View& view, const Policy& policy, bool explicitly) {
+Error unreachable_error(const Plan& plan) {
+    return {ErrorCode::budget_unreachable,
+            "the request cannot be made to fit: " + plan.explanation +
+                "; unpin something, send fewer tools, or use a model with a larger window",
+            {}};
+}
+
+Budget budget_under(const Policy& policy, Budget budget) {
+    if (policy.window_tokens > 0 && (budget.window == 0 || policy.window_tokens < budget.window))
+        budget.window = policy.window_tokens;
+    if (budget.reply == 0) budget.reply = policy.reply_tokens;
+    return budget;
+}
+
+Due find_due(const Policy& policy, const Occasion& asked) {
+    if (policy.is_none()) return {};
+    Occasion occasion = asked;
+    occasion.budget = budget_under(policy, asked.budget);
+    const auto at_tokens = trigger_tokens(policy.hard, occasion.budget.window);
+    if (occasion.explicitly) return {Level::hard, "explicit", at_tokens};
+    if (occasion.overflow) return {Level::hard, "overflow", at_tokens};
+    if (occasion.budget.used(occasion.totals) > occasion.budget.limit())
+        return {Level::hard, "window", at_tokens.value_or(occasion.budget.limit())};
+    if (is_stalled(occasion.stall, occasion.totals)) return {};
+    Due due = due_in(policy.hard, Level::hard, occasion);
+    return due.level != Level::none ? due : due_in(policy.soft, Level::soft, occasion);
+}
+
+Plan make_plan(const PlanInput& input, const Policy& policy) {
+    return make_plan(input, policy, find_due(policy, input.occasion));
+}
+
+Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
+    PlanInput input = asked;
+    input.occasion.budget = budget_under(policy, asked.occasion.budget);
+    const Budget& budget = input.occasion.budget;
     Plan plan;
-    plan.tokens_before = plan.tokens_after = sum_tokens(view.items);
-    plan.trigger = explicitly ? "explicit" : due_trigger(view, policy.triggers);
-    if (plan.trigger.empty()) return plan;
-    Progress progress{view.items, {}};
-    bool not_enough = false;
-    for (const PolicyPass& pass : policy.passes) run_pass(progress, pass, not_enough);
-    plan.edits = std::move(progress.edits);
-    plan.tokens_after = sum_tokens(progress.items);
-    plan.outcome = !plan.edits.empty() ? PlanOutcome::done
-                   : not_enough        ? PlanOutcome::not_enough_history
-                                       : PlanOutcome::no_progress;
+    plan.level = due.level;
+    plan.trigger = due.trigger;
+    plan.tokens_before = plan.tokens_after = input.occasion.totals.tokens;
+    plan.used_before = plan.used_after = budget.used(input.occasion.totals);
+    plan.limit = budget.limit();
+    if (due.level == Level::none) return plan;
+    const auto target = choose_target(policy, due, budget, plan.used_before);
+    plan.target = target.value_or(0);
+    Outline outline;
+    outline.items = input.items;
+    outline.used = plan.used_before;
+    for (int round = 0; round < rounds_max; ++round)
+        if (!run_round(outline, input, policy, policy.passes, target)) break;
+    if (outline.refusal.empty() && outline.used > plan.limit) {
+        const std::vector<PolicyPass> passes = last_resort();
+        for (int round = 0; round < rounds_max; ++round)
+            if (!run_round(outline, input, policy, passes, plan.limit)) break;
+    }
+    plan.used_after = outline.used;
+    if (plan.used_after > plan.limit) {
+        PlanInput now = input;
+        now.items = outline.items;
+        plan.floor = PlanDraft(now, policy).floor();
+    }
+    plan.edits = std::move(outline.edits);
+    set_outcome(plan, outline, policy, budget);
+    if (plan.outcome != PlanOutcome::done) {
+        plan.edits.clear();
+        plan.used_after = plan.used_before;
+        return plan;
+    }
+    set_numbers(plan, input);
+    for (SummaryOrder& order : outline.summaries)
+        for (std::size_t e = 0; e < plan.edits.size(); ++e)
+            if (plan.edits[e].treatment == Treatment::folded &&
+                plan.edits[e].range == order.range) {
+                order.edit = e;
+                plan.summaries.push_back(order);
+            }
     return plan;
 }
 
-std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
-    std::vector<bool> is_chosen(items.size());
-    for (const std::size_t i : chosen) is_chosen[i] = true;
-    std::vector<Range> wanted, kept;
-    for (std::size_t i = 0; i < items.size(); ++i)
-        (is_chosen[i] ? wanted : kept).push_back(items[i].range);
-    if (wanted.empty()) return {};
-    // One span over everything chosen, then the kept ones cut out: gaps between chosen items hold
-    // nothing that is shown, so they may go along.
-    std::sort(wanted.begin(), wanted.end());
-    Range span = wanted.front();
-    std::vector<Seq> reach;  // the last seq of any of the first i + 1 wanted ranges
-    for (const Range& range : wanted) reach.push_back(span.to = std::max(span.to, range.to));
-    std::vector<Range> out;
-    for (const Range& range : without({span}, std::move(kept))) {
-        const auto after = std::upper_bound(wanted.begin(), wanted.end(), range.to,
-                                            [](Seq to, const Range& w) { return to < w.from; });
-        if (after == wanted.begin()) continue;
-        if (reach[static_cast<std::size_t>(after - wanted.begin()) - 1] >= range.from)
-            out.push_back(range);
-    }
-    return out;
+Plan make_plan(const View& view, const Policy& policy, bool explicitly) {
+    PlanInput input;
+    input.items = view.items;
+    input.occasion.totals = totals_of(view.items);
+    input.occasion.explicitly = explicitly;
+    return make_plan(input, policy);
 }
 
 }  // namespace palimpsest

@@ -1,63 +1,199 @@
+// The general form of a policy.
 #include "core/policy.h"
 
 #include <algorithm>
 
+#include "core/pass.h"
 #include "core/pass_parameters.h"
+#include "core/strategy.h"
 
 namespace palimpsest {
 namespace {
 
-Result<PolicyPass> read_pass(const JsonValue& value) {
+Result<PassFunction> make_pass(std::string_view name, const JsonValue& value,
+                               const Extensions& extensions) {
+    for (const PassKind& kind : pass_kinds())
+        if (kind.name == name) return kind.make(value);
+    for (const OwnPass& own : extensions.passes)
+        if (own.name == name) {
+            PAL_CHECK(only_pass_fields(value, {}));
+            return own.run;
+        }
+    std::string message = "there is no pass \"" + std::string(name) + "\"; there are";
+    for (const PassKind& kind : pass_kinds()) message += " \"" + std::string(kind.name) + "\"";
+    return fail(ErrorCode::invalid_request, std::move(message), "passes");
+}
+
+Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extensions) {
     const auto name = value.find("pass");
     if (!name || !name->is_string())
         return fail(ErrorCode::invalid_request,
                     "every element of \"passes\" is an object with a field \"pass\", a name",
                     "passes");
-    for (const PassKind& kind : pass_kinds()) {
-        if (kind.name != name->string()) continue;
-        PAL_TRY(run, kind.make(value));
-        return PolicyPass{std::string(kind.name), std::move(run)};
-    }
-    std::string message = "there is no pass \"" + std::string(name->string()) + "\"; there are";
-    for (const PassKind& kind : pass_kinds()) message += " \"" + std::string(kind.name) + "\"";
-    return fail(ErrorCode::invalid_request, std::move(message), "passes");
+    PolicyPass pass;
+    pass.name = name->string();
+    PAL_TRY(run, make_pass(pass.name, value, extensions));
+    PAL_TRY(target, amount_field(value, "target"));
+    PAL_TRY(min_gain, amount_field(value, "min_gain"));
+    pass.run = std::move(run);
+    pass.target = target;
+    pass.min_gain = min_gain;
+    return pass;
 }
 
-Result<Triggers> read_triggers(const JsonValue& value) {
+// {"hard": {...}, "soft": {...}}, or the hard ones alone.
+Result<void> read_triggers(Policy& policy, const JsonValue& value, const Extensions& extensions) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"triggers\" must be an object", "triggers");
-    PAL_CHECK(only_fields(value, {"messages", "turns"}));
-    PAL_TRY(messages, count_field(value, "messages"));
-    PAL_TRY(turns, count_field(value, "turns"));
-    return Triggers{messages, turns};
+    const auto hard = value.find("hard"), soft = value.find("soft");
+    if (hard || soft) PAL_CHECK(only_fields(value, {"hard", "soft"}));
+    if (hard || !soft) {
+        PAL_TRY(read, read_trigger(hard.value_or(value), extensions));
+        policy.hard = std::move(read);
+    }
+    if (soft) {
+        PAL_TRY(read, read_trigger(*soft, extensions));
+        policy.soft = std::move(read);
+    }
+    return {};
 }
 
-}  // namespace
-
-Result<Policy> parse_policy(std::string_view json) {
-    auto document = parse_json(json);
-    if (!document)
+Result<Role> role_by_word(std::string_view word) {
+    constexpr std::string_view words[] = {"system", "user", "assistant", "tool", "other"};
+    const auto at = std::ranges::find(words, word);
+    if (at == std::end(words))
         return fail(ErrorCode::invalid_request,
-                    "the policy is not JSON: " + document.error().message, "policy");
-    const JsonValue root = document->root();
-    if (!root.is_object())
-        return fail(ErrorCode::invalid_request, "a policy must be a JSON object", "policy");
-    PAL_CHECK(only_fields(root, {"name", "triggers", "passes"}));
+                    "\"roles\" holds \"" + std::string(word) +
+                        "\"; there are system, user, assistant, tool and other",
+                    "roles");
+    return static_cast<Role>(at - std::begin(words));
+}
+
+Result<Protect> read_protect(const JsonValue& value) {
+    if (!value.is_object())
+        return fail(ErrorCode::invalid_request, "\"protect\" must be an object", "protect");
+    PAL_CHECK(only_fields(value, {"turns", "tool_uses", "first_user", "roles", "tools"}));
+    Protect protect;
+    PAL_TRY(turns, count_field(value, "turns"));
+    PAL_TRY(uses, count_field(value, "tool_uses"));
+    PAL_TRY(first, flag_field(value, "first_user"));
+    PAL_TRY(roles, texts_field(value, "roles"));
+    PAL_TRY(tools, texts_field(value, "tools"));
+    protect.turns = turns.value_or(0);
+    protect.tool_uses = uses.value_or(0);
+    protect.first_user = first.value_or(false);
+    for (const std::string& word : roles) {
+        PAL_TRY(role, role_by_word(word));
+        protect.roles.push_back(role);
+    }
+    for (const std::string& tool : tools) protect.tools.push_back(lower(tool));
+    return protect;
+}
+
+Result<SummaryInjection> read_injection(const JsonValue& value) {
+    if (!value.is_object())
+        return fail(ErrorCode::invalid_request, "\"injection\" must be an object", "injection");
+    PAL_CHECK(only_fields(value, {"on", "max_age_days", "max_chars"}));
+    SummaryInjection injection;
+    PAL_TRY(on, flag_field(value, "on"));
+    PAL_TRY(days, count_field(value, "max_age_days"));
+    PAL_TRY(chars, count_field(value, "max_chars"));
+    injection.on = on.value_or(true);
+    if (days) injection.max_age_days = static_cast<std::uint32_t>(*days);
+    if (chars) injection.max_chars = static_cast<std::uint32_t>(*chars);
+    return injection;
+}
+
+Result<void> read_numbers(Policy& policy, const JsonValue& root) {
+    PAL_TRY(target, amount_field(root, "target"));
+    PAL_TRY(min_gain, amount_field(root, "min_gain"));
+    PAL_TRY(pays, count_field(root, "pays_within_calls"));
+    PAL_TRY(window, count_field(root, "window_tokens"));
+    PAL_TRY(reply, count_field(root, "reply_tokens"));
+    policy.target = target;
+    policy.min_gain = min_gain;
+    policy.pays_within_calls = static_cast<std::uint32_t>(pays.value_or(0));
+    policy.window_tokens = window.value_or(0);
+    policy.reply_tokens = reply.value_or(0);
+    return {};
+}
+
+Result<void> read_words(Policy& policy, const JsonValue& root) {
+    PAL_TRY(name, text_field(root, "name"));
+    PAL_TRY(strategy, text_field(root, "strategy"));
+    PAL_TRY(model, text_field(root, "summarizer_model"));
+    policy.name = name.value_or("");
+    policy.strategy = strategy.value_or("own");
+    policy.summarizer_model = model.value_or("");
+    return {};
+}
+
+Result<Policy> read_general(const JsonValue& root, const Extensions& extensions) {
+    PAL_CHECK(only_fields(
+        root, {"name", "strategy", "triggers", "passes", "target", "min_gain", "pays_within_calls",
+               "protect", "window_tokens", "reply_tokens", "summarizer_model", "injection"}));
     Policy policy;
-    if (const auto name = root.find("name")) policy.name = name->string();
-    if (const auto triggers = root.find("triggers")) {
-        PAL_TRY(read, read_triggers(*triggers));
-        policy.triggers = read;
+    PAL_CHECK(read_words(policy, root));
+    PAL_CHECK(read_numbers(policy, root));
+    if (const auto triggers = root.find("triggers"); triggers && !triggers->is_null())
+        PAL_CHECK(read_triggers(policy, *triggers, extensions));
+    if (const auto value = root.find("protect"); value && !value->is_null()) {
+        PAL_TRY(protect, read_protect(*value));
+        policy.protect = std::move(protect);
+    }
+    if (const auto value = root.find("injection"); value && !value->is_null()) {
+        PAL_TRY(injection, read_injection(*value));
+        policy.injection = injection;
     }
     const auto passes = root.find("passes");
     if (passes && !passes->is_array())
         return fail(ErrorCode::invalid_request, "\"passes\" must be a list", "passes");
     if (passes)
         for (const JsonValue value : passes->elements()) {
-            PAL_TRY(pass, read_pass(value));
+            PAL_TRY(pass, read_pass(value, extensions));
             policy.passes.push_back(std::move(pass));
         }
     return policy;
+}
+
+}  // namespace
+
+Result<std::string> expand_policy(std::string_view json) {
+    if (const std::string_view preset = find_preset(json); !preset.empty())
+        return std::string(preset);
+    auto document = parse_json(json);
+    if (!document)
+        return fail(
+            ErrorCode::invalid_request,
+            "the policy is neither JSON nor the name of a preset: " + document.error().message,
+            "policy");
+    const JsonValue root = document->root();
+    if (root.is_string()) {
+        const std::string_view preset = find_preset(root.string());
+        if (!preset.empty()) return std::string(preset);
+        std::string message =
+            "there is no policy \"" + std::string(root.string()) + "\"; there are";
+        for (const Preset& one : presets()) message += " \"" + std::string(one.name) + "\"";
+        return fail(ErrorCode::invalid_request, std::move(message), "policy");
+    }
+    if (!root.is_object())
+        return fail(ErrorCode::invalid_request,
+                    "a policy must be a JSON object or the name of a preset", "policy");
+    if (is_strategy(root)) return general_of_strategy(root);
+    return std::string(json);
+}
+
+Result<Policy> parse_policy(std::string_view json, const Extensions& extensions) {
+    PAL_TRY(general, expand_policy(json));
+    PAL_TRY(document, parse_json(general));
+    return read_general(document.root(), extensions);
+}
+
+std::string_view choose_policy(const PolicyLevels& levels) {
+    for (const std::string_view level :
+         {levels.request, levels.conversation, levels.agent, levels.server})
+        if (!level.empty() && level != "null") return level;
+    return {};
 }
 
 }  // namespace palimpsest

@@ -61,6 +61,7 @@ Compaction::Outcome outcome_of(PlanOutcome outcome) {
         case PlanOutcome::not_enough_history:
             return Compaction::Outcome::not_enough_history;
         case PlanOutcome::no_progress:
+        case PlanOutcome::unreachable:
             break;
     }
     return Compaction::Outcome::no_progress;

@@ -131,7 +131,7 @@ TEST(policy, names_the_field_that_it_does_not_know) {
           Bad{R"({"passes":[{"pass":"keep_last"}]})", "passes"},
           Bad{R"({"passes":[{"pass":"keep_last","messages":-1}]})", "messages"},
           Bad{R"({"passes":[{"pass":"keep_last","messages":"3"}]})", "messages"},
-          Bad{R"({"passes":[{"pass":"keep_last","turns":1,"tokens":5}]})", "tokens"},
+          Bad{R"({"passes":[{"pass":"keep_last","turns":1,"bits":5}]})", "bits"},
           Bad{R"({"triggers":5})", "triggers"}, Bad{R"({"triggers":{"age":5}})", "age"}}) {
         const auto policy = parse_policy(bad.json);
         ASSERT_FALSE(policy) << bad.json;

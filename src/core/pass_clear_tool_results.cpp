@@ -1,0 +1,194 @@
+// clear_tool_results: old tool results become placeholders; calls, names and ids stay.
+//
+// Kept are the results of the newest `keep_turns` turns and, of those, the newest `keep_tool_uses`,
+// if both are given; so one long run of an agent can be cleared as well. Results of other tools
+// than the included ones, of excluded tools, and errors stay. What is cleared already is left
+// alone. Oldest first, down to the target.
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "core/identifiers.h"
+#include "core/pass.h"
+#include "core/pass_parameters.h"
+#include "core/placeholder.h"
+
+namespace palimpsest {
+
+Result<PassFunction> make_clear_tool_results(const JsonValue& parameters);
+
+namespace {
+
+constexpr std::uint32_t placeholder_tokens = 45;  // About: names and ids differ.
+constexpr std::uint32_t identifier_tokens = 5;
+
+struct Options {
+    std::optional<std::size_t> keep_turns = {}, keep_tool_uses = {};
+    std::set<std::string> include = {}, exclude = {};
+    bool keep_errors = true;
+    std::optional<std::size_t> min_tokens = {};
+    std::size_t keep_identifiers = 0;
+
+    bool takes(std::string_view tool) const {
+        const std::string name = lower(tool);
+        if (!include.empty()) return include.contains(name);
+        return !exclude.contains(name);
+    }
+};
+
+// What of the view may be cleared: the items of one message each, oldest first.
+struct Candidates {
+    std::vector<std::size_t> items = {};
+    // By item: how many of its results, counted from its last one, are among those to keep.
+    std::vector<std::pair<std::size_t, std::size_t>> partly_kept = {};
+};
+
+std::size_t results_in(const PassInput& input, std::size_t i) {
+    const Message& message = input.items[i].message;
+    if (!message.shape.results.empty()) return message.shape.results.size();
+    return input.tools->may_hold_results(message) ? 1 : 0;
+}
+
+// The first group that the turns protect.
+std::size_t kept_from(const PassInput& input, const Options& options) {
+    if (!options.keep_turns) return options.keep_tool_uses ? 0 : input.groups.size();
+    const std::size_t count = *options.keep_turns;
+    if (count == 0) return input.groups.size();
+    return count >= input.turns.size() ? 0 : input.turns[input.turns.size() - count].first;
+}
+
+Candidates find_candidates(const PassInput& input, const Options& options) {
+    Candidates out;
+    const std::size_t border = kept_from(input, options);
+    std::size_t uses = 0;  // results seen, from the newest on
+    const std::size_t keep = options.keep_tool_uses.value_or(SIZE_MAX);
+    for (std::size_t g = input.groups.size(); g-- > 0;) {
+        const Group& group = input.groups[g];
+        for (std::size_t i = group.last + 1; i-- > group.first;) {
+            const std::size_t results = results_in(input, i);
+            if (results == 0) continue;
+            const std::size_t before = uses;
+            uses += results;
+            const std::size_t kept = g >= border && before < keep ? keep - before : 0;
+            if (input.shields[g] != Shield::none || kept >= results) continue;
+            if (input.treatments[i] >= Treatment::cleared) continue;
+            if (options.min_tokens && input.tokens[i] < *options.min_tokens) continue;
+            if (kept > 0) out.partly_kept.emplace_back(i, kept);
+            out.items.push_back(i);
+        }
+    }
+    std::reverse(out.items.begin(), out.items.end());
+    return out;
+}
+
+std::uint32_t estimate(const PassInput& input, std::size_t i, const Options& options) {
+    const std::uint32_t before = input.tokens[i];
+    const auto results = static_cast<std::uint32_t>(results_in(input, i));
+    const auto listed = static_cast<std::uint32_t>(
+        std::min<std::size_t>(options.keep_identifiers * identifier_tokens, before / 3));
+    const std::uint32_t after = results * placeholder_tokens + listed;
+    return options.min_tokens == 0 ? after : std::min(after, before);
+}
+
+// Reads the message: is there something in it that may go?
+bool has_clearable(const PassInput& input, const Group& group, std::size_t i,
+                   const Options& options) {
+    if (options.keep_errors && input.tools->has_error(input.items[i].message) &&
+        input.items[i].message.shape.results.size() <= 1)
+        return false;
+    if (options.include.empty() && options.exclude.empty()) return true;
+    for (const std::string& id : input.items[i].message.shape.results)
+        if (options.takes(tool_of(input, group, id))) return true;
+    return input.items[i].message.shape.results.empty();  // Hosted: judged when it is rewritten.
+}
+
+std::string cleared_text(const ContentPart& part, std::string_view tool, const Options& options) {
+    std::string text = placeholder("output", tool, part.id);
+    const auto kept = find_identifiers(part.text, options.keep_identifiers);
+    for (std::size_t n = 0; n < kept.size(); ++n)
+        text += (n == 0 ? " kept: " : ", ") + std::string(kept[n]);
+    return text;
+}
+
+std::vector<PartChange> changes_of(const PassInput& input, std::size_t i, std::size_t kept,
+                                   const Content& content, const Options& options) {
+    std::size_t results = 0;
+    for (const ContentPart& part : content.parts)
+        results += part.kind == ContentKind::tool_result ? 1 : 0;
+    const Group& group = input.groups[group_of(input.groups, i)];
+    std::vector<PartChange> changes;
+    std::size_t seen = 0;
+    for (std::size_t p = 0; p < content.parts.size(); ++p) {
+        const ContentPart& part = content.parts[p];
+        if (part.kind != ContentKind::tool_result) continue;
+        if (++seen + kept > results || !part.can_change) continue;
+        if (options.keep_errors && part.is_error) continue;
+        if (part.text.starts_with(placeholder_mark)) continue;
+        const std::string tool =
+            part.tool.empty() ? tool_of(input, group, part.id) : std::string(part.tool);
+        if (!options.takes(tool)) continue;
+        changes.push_back({p, cleared_text(part, tool, options)});
+    }
+    return changes;
+}
+
+PassResult clear(const PassInput& input, const Options& options) {
+    PassResult result;
+    if (!input.tools) return result;
+    auto candidates = std::make_shared<const Candidates>(find_candidates(input, options));
+    std::uint64_t used = input.used;
+    std::size_t g = 0;
+    for (const std::size_t i : candidates->items) {
+        if (used <= input.target) break;
+        while (input.groups[g].last < i) ++g;
+        if (!has_clearable(input, input.groups[g], i, options)) continue;
+        PlannedEdit edit;
+        edit.treatment = Treatment::cleared;
+        edit.item = i;
+        edit.tokens_after = estimate(input, i, options);
+        if (options.min_tokens != 0 && edit.tokens_after >= input.tokens[i]) continue;
+        edit.reason = "old tool result";
+        used = used - input.tokens[i] + edit.tokens_after;
+        result.edits.push_back(std::move(edit));
+    }
+    result.may_grow = options.min_tokens == 0;
+    result.not_enough_history = candidates->items.empty();
+    result.rewrite = [input, options, candidates,
+                      groups = std::vector<Group>(input.groups.begin(), input.groups.end())](
+                         std::size_t item) -> Result<std::vector<PartChange>> {
+        PassInput then = input;  // The groups of that moment: later passes take some away.
+        then.groups = groups;
+        PAL_TRY(content, then.tools->read(then.items[item].message));
+        const auto partly = std::ranges::find(candidates->partly_kept, item,
+                                              &std::pair<std::size_t, std::size_t>::first);
+        const std::size_t kept = partly == candidates->partly_kept.end() ? 0 : partly->second;
+        return changes_of(then, item, kept, content, options);
+    };
+    return result;
+}
+
+}  // namespace
+
+Result<PassFunction> make_clear_tool_results(const JsonValue& parameters) {
+    PAL_CHECK(only_pass_fields(parameters,
+                               {"keep_turns", "keep_tool_uses", "include_tools", "exclude_tools",
+                                "keep_errors", "min_tokens", "keep_identifiers"}));
+    Options options;
+    PAL_TRY(turns, count_field(parameters, "keep_turns"));
+    PAL_TRY(uses, count_field(parameters, "keep_tool_uses"));
+    PAL_TRY(include, texts_field(parameters, "include_tools"));
+    PAL_TRY(exclude, texts_field(parameters, "exclude_tools"));
+    PAL_TRY(errors, flag_field(parameters, "keep_errors"));
+    PAL_TRY(least, count_field(parameters, "min_tokens"));
+    PAL_TRY(identifiers, count_field(parameters, "keep_identifiers"));
+    options.keep_turns = turns;
+    options.keep_tool_uses = uses;
+    for (const std::string& name : include) options.include.insert(lower(name));
+    for (const std::string& name : exclude) options.exclude.insert(lower(name));
+    options.keep_errors = errors.value_or(true);
+    options.min_tokens = least;
+    options.keep_identifiers = identifiers.value_or(0);
+    return PassFunction([options](const PassInput& input) { return clear(input, options); });
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,252 @@
+#include "core/plan_draft.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "core/pass.h"
+#include "core/summary.h"
+
+namespace palimpsest {
+namespace {
+
+Treatment treatment_of(const Item& item) {
+    switch (item.kind) {
+        case ItemKind::cleared:
+            return Treatment::cleared;
+        case ItemKind::shortened:
+            return Treatment::shortened;
+        case ItemKind::summary:
+            return Treatment::folded;
+        case ItemKind::verbatim:
+        case ItemKind::recalled:
+            break;
+    }
+    return Treatment::verbatim;
+}
+
+bool takes_groups(const PlannedEdit& edit) {
+    return edit.treatment == Treatment::dropped || edit.treatment == Treatment::folded;
+}
+
+}  // namespace
+
+PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
+    : input_(input),
+      items_(input.items),
+      groups_(find_groups(items_)),
+      turns_(find_turns(items_, groups_)),
+      shields_(shields(items_, groups_, turns_, policy.protect, input.tools)),
+      marks_(items_.size()) {
+    const Budget& budget = input.occasion.budget;
+    used_ = budget.fixed();
+    tokens_.reserve(items_.size());
+    treatments_.reserve(items_.size());
+    for (const Item& item : items_) {
+        tokens_.push_back(item.tokens + budget.per_message);
+        treatments_.push_back(treatment_of(item));
+        used_ += tokens_.back();
+    }
+}
+
+std::uint64_t PlanDraft::floor() const {
+    std::uint64_t sum = input_.occasion.budget.fixed();
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+        if (shields_[g] != Shield::none)
+            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) sum += tokens_[i];
+    return sum;
+}
+
+PassInput PlanDraft::pass_input(std::optional<std::uint64_t> target) const {
+    return {.items = items_,
+            .groups = groups_,
+            .turns = turns_,
+            .shields = shields_,
+            .tokens = tokens_,
+            .treatments = treatments_,
+            .used = used_,
+            .target = target.value_or(0),
+            .has_target = target.has_value(),
+            .occasion = &input_.occasion,
+            .tools = input_.tools};
+}
+
+bool PlanDraft::run(const PolicyPass& pass, std::optional<std::uint64_t> target,
+                    std::uint64_t min_gain) {
+    PassResult result = pass.run(pass_input(target));
+    not_enough_ |= result.not_enough_history;
+    if (!result.refusal.empty()) {
+        refusal_ = result.refusal;
+        return false;
+    }
+    keep_reachable(result);
+    if (result.edits.empty() || gain_of(result) < min_gain) return true;
+    apply(result, static_cast<std::uint32_t>(ran_.size()));
+    ran_.push_back({pass.name, std::move(result)});
+    return true;
+}
+
+// Takes out what the pass may not touch.
+void PlanDraft::keep_reachable(PassResult& result) const {
+    for (PlannedEdit& edit : result.edits)
+        if (takes_groups(edit))
+            std::erase_if(edit.groups, [&](std::size_t g) {
+                return g >= groups_.size() || shields_[g] != Shield::none;
+            });
+    std::erase_if(result.edits, [&](const PlannedEdit& edit) {
+        if (takes_groups(edit)) return edit.groups.empty();
+        if (edit.item >= items_.size() || !result.rewrite) return true;
+        const std::size_t g = group_of(groups_, edit.item);
+        if (g >= groups_.size() || groups_[g].first > edit.item) return true;
+        if (items_[edit.item].kind == ItemKind::summary) return true;
+        const Shield most = edit.treatment == Treatment::shortened ? Shield::kept : Shield::none;
+        return shields_[g] > most || treatments_[edit.item] > edit.treatment;
+    });
+}
+
+std::uint64_t PlanDraft::gain_of(const PassResult& result) const {
+    std::uint64_t before = 0, after = 0;
+    for (const PlannedEdit& edit : result.edits) {
+        if (edit.treatment != Treatment::dropped) after += edit.tokens_after;
+        if (!takes_groups(edit)) before += tokens_[edit.item];
+        if (takes_groups(edit))
+            for (const std::size_t g : edit.groups)
+                for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i)
+                    before += tokens_[i];
+    }
+    return before > after ? before - after : 0;
+}
+
+void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
+    std::vector<bool> gone(groups_.size());
+    bool any_gone = false;
+    for (std::uint32_t e = 0; e < result.edits.size(); ++e) {
+        const PlannedEdit& edit = result.edits[e];
+        const Mark mark{pass, e};
+        if (!takes_groups(edit)) {
+            used_ = used_ - tokens_[edit.item] + edit.tokens_after;
+            tokens_[edit.item] = edit.tokens_after;
+            treatments_[edit.item] = edit.treatment;
+            marks_[edit.item] = mark;
+            continue;
+        }
+        if (edit.treatment == Treatment::folded) used_ += edit.tokens_after;
+        for (const std::size_t g : edit.groups) {
+            if (gone[g]) continue;
+            any_gone = gone[g] = true;
+            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) {
+                used_ -= tokens_[i];
+                treatments_[i] = edit.treatment;
+                marks_[i] = mark;
+            }
+        }
+    }
+    if (any_gone) remove_groups(gone);
+}
+
+void PlanDraft::remove_groups(const std::vector<bool>& gone) {
+    std::size_t kept = 0;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        if (gone[g]) continue;
+        groups_[kept] = groups_[g];
+        shields_[kept++] = shields_[g];
+    }
+    groups_.resize(kept);
+    shields_.resize(kept);
+    turns_ = find_turns(items_, groups_);
+}
+
+std::optional<PlanDraft::Made> PlanDraft::rewritten(std::size_t item) const {
+    const Ran& ran = ran_[marks_[item].pass];
+    const PlannedEdit& planned = ran.result.edits[marks_[item].edit];
+    const auto changes = ran.result.rewrite(item);
+    if (!changes || changes->empty() || !input_.tools) return std::nullopt;
+    auto message = input_.tools->rewrite(items_[item].message, *changes);
+    if (!message) return std::nullopt;
+    const bool smaller = message->count.tokens < items_[item].tokens;
+    if (!smaller && !ran.result.may_grow) return std::nullopt;
+    Made made;
+    made.items = {item};
+    made.edit.treatment = planned.treatment;
+    made.edit.range = items_[item].range;
+    made.edit.result = message->raw;
+    made.edit.format = message->format;
+    made.edit.reason = planned.reason;
+    made.edit.pass = ran.name;
+    made.edit.before = {input_.tools->scheme(), items_[item].tokens};
+    made.edit.after = message->count;
+    made.message = *std::move(message);
+    return made;
+}
+
+void PlanDraft::set_summary(Made& made) const {
+    SummaryOrder& order = *made.summary;
+    order.range = made.edit.range;
+    std::vector<const Item*> folded;
+    for (const std::size_t i : made.items) folded.push_back(&items_[i]);
+    ExtractOptions options{.max_tokens = order.max_tokens, .concepts = order.concepts};
+    const std::string text = extract_summary(folded, options, *input_.tools);
+    made.edit.result = make_bytes(dress_summary(order, text));
+    made.edit.after = {input_.tools->scheme(), input_.tools->count_text(*made.edit.result)};
+}
+
+// One edit for each stretch of seqs; a summary stands at the place of one stretch.
+void PlanDraft::add_ranges(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
+                           const std::vector<std::size_t>& items) const {
+    const std::vector<Range> ranges = ranges_of(items_, items);
+    std::vector<Made> stretches(ranges.size());
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+        Edit& edit = stretches[r].edit;
+        edit.treatment = planned.treatment;
+        edit.range = ranges[r];
+        edit.reason = planned.reason;
+        edit.pass = ran.name;
+        edit.before.scheme = input_.tools ? input_.tools->scheme() : std::uint16_t{0};
+    }
+    for (const std::size_t i : items) {
+        const auto after = std::ranges::upper_bound(ranges, items_[i].range.from, {}, &Range::from);
+        if (after == ranges.begin()) continue;
+        Made& made = stretches[static_cast<std::size_t>(after - ranges.begin()) - 1];
+        made.items.push_back(i);
+        made.edit.before.tokens += items_[i].tokens;
+    }
+    for (Made& made : stretches) {
+        if (planned.treatment == Treatment::folded && made.items.empty()) {
+            // The rest of an older summary, whose text went into the new one.
+            made.edit.treatment = Treatment::dropped;
+        } else if (planned.treatment == Treatment::folded) {
+            if (!input_.tools) continue;
+            made.summary = planned.summary.value_or(SummaryOrder{});
+            set_summary(made);
+            // A summary that is no shorter than what it stands for is none.
+            if (made.edit.after.tokens >= made.edit.before.tokens) continue;
+        }
+        out.push_back(std::move(made));
+    }
+}
+
+std::vector<PlanDraft::Made> PlanDraft::finish() const {
+    std::vector<Made> out;
+    // Items by the edit that took them with their group.
+    std::vector<std::vector<std::vector<std::size_t>>> taken(ran_.size());
+    for (std::size_t p = 0; p < ran_.size(); ++p) taken[p].resize(ran_[p].result.edits.size());
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const Mark& mark = marks_[i];
+        if (mark.pass == Mark::none) continue;
+        if (takes_groups(ran_[mark.pass].result.edits[mark.edit])) {
+            taken[mark.pass][mark.edit].push_back(i);
+        } else if (auto made = rewritten(i)) {
+            out.push_back(*std::move(made));
+        }
+    }
+    for (std::size_t p = 0; p < ran_.size(); ++p)
+        for (std::size_t e = 0; e < taken[p].size(); ++e)
+            if (!taken[p][e].empty())
+                add_ranges(out, ran_[p], ran_[p].result.edits[e], taken[p][e]);
+    std::stable_sort(out.begin(), out.end(), [](const Made& a, const Made& b) {
+        return a.edit.range.from < b.edit.range.from;
+    });
+    return out;
+}
+
+}  // namespace palimpsest

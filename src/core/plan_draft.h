@@ -1,0 +1,69 @@
+// A plan in the making: what passes have asked for so far, over the items of one view.
+//
+// Passes mark groups and items; nothing is copied or rewritten while they run. finish() then makes
+// the edits for what still stands.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan.h"
+
+namespace palimpsest {
+
+class PlanDraft {
+public:
+    PlanDraft(const PlanInput& input, const Policy& policy);
+
+    // Runs the pass over what is left, down to `target` if there is one. False: it asked for the
+    // failure of the compaction, see refusal().
+    bool run(const PolicyPass& pass, std::optional<std::uint64_t> target, std::uint64_t min_gain);
+    std::uint64_t used() const { return used_; }
+    bool not_enough_history() const { return not_enough_; }
+    const std::string& refusal() const { return refusal_; }
+    // The tokens of what no pass may touch, with what is sent beside the items.
+    std::uint64_t floor() const;
+
+    // An edit with its bytes and exact counts, and the items that it is about.
+    struct Made {
+        Edit edit = {};
+        std::vector<std::size_t> items = {};
+        Message message = {};  // cleared, shortened
+        std::optional<SummaryOrder> summary = {};
+    };
+    std::vector<Made> finish() const;
+
+private:
+    struct Mark {
+        static constexpr std::uint32_t none = UINT32_MAX;
+        std::uint32_t pass = none, edit = 0;  // whose edit of which result it is
+    };
+    struct Ran {
+        std::string name = {};
+        PassResult result = {};
+    };
+    PassInput pass_input(std::optional<std::uint64_t> target) const;
+    void keep_reachable(PassResult& result) const;
+    std::uint64_t gain_of(const PassResult& result) const;
+    void apply(const PassResult& result, std::uint32_t pass);
+    void remove_groups(const std::vector<bool>& gone);
+    std::optional<Made> rewritten(std::size_t item) const;
+    void add_ranges(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
+                    const std::vector<std::size_t>& items) const;
+    void set_summary(Made& made) const;
+
+    const PlanInput& input_;
+    std::span<const Item> items_;
+    std::vector<Group> groups_;
+    std::vector<Turn> turns_;
+    std::vector<Shield> shields_;
+    std::vector<std::uint32_t> tokens_;
+    std::vector<Treatment> treatments_;
+    std::vector<Mark> marks_;  // by item
+    std::vector<Ran> ran_;
+    std::uint64_t used_ = 0;
+    bool not_enough_ = false;
+    std::string refusal_;
+};
+
+}  // namespace palimpsest

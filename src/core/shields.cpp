@@ -1,0 +1,102 @@
+// What no pass may touch: pins, open groups, the newest group, the latest user message, and what
+// the policy protects.
+#include <algorithm>
+
+#include "core/pass.h"
+#include "core/pass_parameters.h"
+#include "core/policy.h"
+
+namespace palimpsest {
+namespace {
+
+// The user's own words, also when they came together with tool results.
+bool has_user_words(std::span<const Item> items, const Group& group) {
+    for (std::size_t i = group.first; i <= group.last; ++i) {
+        const Shape& shape = items[i].message.shape;
+        if (items[i].kind != ItemKind::summary && shape.role == Role::user &&
+            (shape.results.empty() || shape.text))
+            return true;
+    }
+    return false;
+}
+
+bool has_protected_item(std::span<const Item> items, const Group& group, const Protect& protect) {
+    for (std::size_t i = group.first; i <= group.last; ++i) {
+        const bool of_role =
+            items[i].kind != ItemKind::summary &&
+            std::ranges::find(protect.roles, items[i].message.shape.role) != protect.roles.end();
+        if (of_role || (protect.predicate && protect.predicate(items[i]))) return true;
+    }
+    return false;
+}
+
+bool calls_protected_tool(std::span<const Item> items, const Group& group, const Protect& protect,
+                          const MessageTools* tools) {
+    if (protect.tools.empty() || !tools) return false;
+    for (std::size_t i = group.first; i <= group.last; ++i) {
+        const Shape& shape = items[i].message.shape;
+        if (shape.calls.empty() && !tools->may_hold_results(items[i].message)) continue;
+        const auto content = tools->read(items[i].message);
+        if (!content) continue;
+        for (const ContentPart& part : content->parts)
+            if (!part.tool.empty() &&
+                std::ranges::find(protect.tools, lower(part.tool)) != protect.tools.end())
+                return true;
+    }
+    return false;
+}
+
+std::size_t calls_in(std::span<const Item> items, const Group& group) {
+    std::size_t calls = 0;
+    for (std::size_t i = group.first; i <= group.last; ++i)
+        calls += items[i].message.shape.calls.size();
+    return calls;
+}
+
+// The first group of the newest `count` turns.
+std::size_t turns_from(std::span<const Turn> turns, std::size_t groups, std::size_t count) {
+    if (count == 0) return groups;
+    return count >= turns.size() ? 0 : turns[turns.size() - count].first;
+}
+
+}  // namespace
+
+std::vector<Shield> shields(std::span<const Item> items, std::span<const Group> groups,
+                            std::span<const Turn> turns, const Protect& protect,
+                            const MessageTools* tools) {
+    std::vector<Shield> out(groups.size(), Shield::none);
+    const std::size_t kept_from = turns_from(turns, groups.size(), protect.turns);
+    std::size_t tool_uses = 0;
+    bool user_seen = false;
+    for (std::size_t g = groups.size(); g-- > 0;) {
+        const Group& group = groups[g];
+        const bool latest_user = !user_seen && has_user_words(items, group);
+        user_seen |= latest_user;
+        const std::size_t calls = protect.tool_uses > 0 ? calls_in(items, group) : 0;
+        const bool recent = g >= kept_from || (calls > 0 && tool_uses < protect.tool_uses);
+        tool_uses += calls;
+        if (g + 1 == groups.size() || latest_user || recent) out[g] = Shield::kept;
+        if (group.pinned || group.open || has_protected_item(items, group, protect) ||
+            calls_protected_tool(items, group, protect, tools))
+            out[g] = Shield::verbatim;
+    }
+    const std::size_t first = first_user_start(items, groups);
+    if (protect.first_user && first < groups.size())
+        out[first] = std::max(out[first], Shield::kept);
+    return out;
+}
+
+std::string tool_of(const PassInput& input, const Group& group, std::string_view call_id) {
+    for (std::size_t i = group.first; i <= group.last && input.tools; ++i) {
+        const auto& calls = input.items[i].message.shape.calls;
+        if (std::ranges::find(calls, call_id) == calls.end()) continue;
+        const auto content = input.tools->read(input.items[i].message);
+        if (!content) return {};
+        for (const ContentPart& part : content->parts)
+            if (part.kind == ContentKind::tool_call && part.id == call_id)
+                return std::string(part.tool);
+    }
+    return {};
+}
+
+}  // namespace palimpsest

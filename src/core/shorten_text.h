@@ -1,0 +1,17 @@
+// Cutting the middle out of a text.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace palimpsest {
+
+// Head and tail of `text` with a note between them that says exactly what was left out (bytes, and
+// lines where whole lines went), all of it within `most` tokens by `count`. Cuts fall on code
+// points, and on line ends where one is near. A text that fits comes back as it is; the note alone
+// when nothing else fits.
+std::string shorten_text(std::string_view text, std::size_t most,
+                         const std::function<std::size_t(std::string_view)>& count);
+
+}  // namespace palimpsest

@@ -1,0 +1,27 @@
+// Sums over a view, kept as it grows.
+#include "palimpsest/compaction.h"
+
+namespace palimpsest {
+
+void add_item(ViewTotals& totals, const Item& item) {
+    const bool summary = item.kind == ItemKind::summary;
+    const bool first = totals.messages == 0;
+    // What stands before the first user message is a turn of its own.
+    if (first || (!summary && item.message.shape.starts_turn())) ++totals.turns;
+    ++totals.messages;
+    totals.tokens += item.tokens;
+    totals.bytes += view_of(item.message.raw).size();
+    totals.media += item.message.shape.media;
+    if (summary) totals.summary_tokens += item.tokens;
+    if (item.at == Time{}) return;
+    if (totals.oldest == Time{} || item.at < totals.oldest) totals.oldest = item.at;
+    if (item.at > totals.newest) totals.newest = item.at;
+}
+
+ViewTotals totals_of(std::span<const Item> items) {
+    ViewTotals totals;
+    for (const Item& item : items) add_item(totals, item);
+    return totals;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,264 @@
+// Changing parts of a message by splicing its bytes: what is not changed stays as it came in.
+#include "format/content.h"
+
+#include <algorithm>
+
+#include "base/json_write.h"
+#include "format/fields.h"
+#include "format/format_table.h"
+#include "format/hosted.h"
+#include "format/json_edit.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view error_word = "Error:";  // Where a format has no flag, tools say so.
+constexpr std::string_view removed_field = "removed";
+
+struct ContentOwner {
+    Bytes raw;
+    JsonDocument document;
+    NeutralMessage message;
+};
+
+bool is_hosted(const NeutralPart& part) {
+    return (part.server || part.builtin) && is_hosted_result(part.type);
+}
+
+ContentKind kind_of(const NeutralPart& part) {
+    switch (part.kind) {
+        case PartKind::text:
+        case PartKind::refusal:
+            return ContentKind::text;
+        case PartKind::image:
+        case PartKind::document:
+        case PartKind::audio:
+            return ContentKind::media;
+        case PartKind::tool_call:
+            return is_hosted(part) ? ContentKind::tool_result : ContentKind::tool_call;
+        case PartKind::tool_result:
+            return ContentKind::tool_result;
+        case PartKind::reasoning:
+            return ContentKind::reasoning;
+        case PartKind::compaction:
+        case PartKind::opaque:
+            break;
+    }
+    return ContentKind::opaque;
+}
+
+std::string_view media_word(const NeutralPart& part) {
+    return part.kind == PartKind::image   ? "image"
+           : part.kind == PartKind::audio ? "audio"
+                                          : "document";
+}
+
+std::string_view text_of(const NeutralPart& part, ContentKind kind) {
+    if (kind == ContentKind::tool_call) return part.arguments;
+    if (kind == ContentKind::tool_result && part.text.empty())
+        return part.content.empty() ? part.json : part.content;
+    return part.text;
+}
+
+ContentPart content_part(const NeutralPart& part) {
+    ContentPart out;
+    out.kind = kind_of(part);
+    out.id = part.id;
+    out.hosted = part.server || part.builtin;
+    out.bytes = part.json.size();
+    out.text = text_of(part, out.kind);
+    if (out.kind == ContentKind::media) out.tool = media_word(part);
+    if (out.kind == ContentKind::tool_call) out.tool = part.name;
+    if (out.kind == ContentKind::tool_result) {
+        if (out.hosted) {
+            out.tool = part.type;
+            const auto document = parse_json(part.json);
+            out.is_error = document && hosted_failed(document->root());
+            out.can_change = document && without_payload(document->root(), "").has_value();
+        } else {
+            out.is_error = part.is_error || part.text.starts_with(error_word);
+            out.can_change = true;
+        }
+    } else {
+        out.can_change = out.kind == ContentKind::text || out.kind == ContentKind::media ||
+                         (out.kind == ContentKind::tool_call && !out.hosted);
+    }
+    return out;
+}
+
+std::string text_part(FormatId format, Role role, std::string_view text) {
+    std::string_view type = "text";
+    if (format == FormatId::openai_responses)
+        type = role == Role::assistant ? "output_text" : "input_text";
+    return "{\"type\":\"" + std::string(type) + "\",\"text\":" + json_string(text) + "}";
+}
+
+// The object with its text replaced; what points into the old text goes.
+std::string with_text(JsonValue object, std::string_view text) {
+    const bool refusal = object.find("refusal").has_value();
+    std::string out = with_member(object, refusal ? "refusal" : "text", json_string(text));
+    for (const auto& [key, value] :
+         {std::pair<std::string_view, std::optional<std::string>>{"annotations", "[]"},
+          {"citations", std::nullopt}}) {
+        const auto document = parse_json(out);
+        if (document && document->root().find(key)) out = with_member(document->root(), key, value);
+    }
+    return out;
+}
+
+std::string arguments_with(std::string_view text) {
+    return "{\"" + std::string(removed_field) + "\":" + json_string(text) + "}";
+}
+
+std::string with_arguments(FormatId format, const NeutralPart& part, JsonValue call,
+                           std::string_view text) {
+    if (format == FormatId::anthropic) return with_member(call, "input", arguments_with(text));
+    const std::string value = json_string(part.custom ? std::string(text) : arguments_with(text));
+    const std::string_view field = part.custom ? "input" : "arguments";
+    if (format == FormatId::openai_responses) return with_member(call, field, value);
+    const std::string_view body = part.custom ? "custom" : "function";
+    const auto object = call.find(body);
+    return with_member(call, body, object ? with_member(*object, field, value) : "{}");
+}
+
+// The new bytes of the part; none when it cannot be changed so.
+std::optional<std::string> changed_part(const Message& message, const NeutralPart& part,
+                                        std::string_view text) {
+    const ContentKind kind = kind_of(part);
+    if (part.json.starts_with('"')) return json_string(text);
+    const auto document = parse_json(part.json);
+    if (!document) return std::nullopt;
+    const JsonValue json = document->root();
+    switch (kind) {
+        case ContentKind::text:
+            return with_text(json, text);
+        case ContentKind::media:
+            return text_part(message.format, message.shape.role, text);
+        case ContentKind::tool_call:
+            if (part.server || part.builtin) return std::nullopt;
+            return with_arguments(message.format, part, json, text);
+        case ContentKind::tool_result: {
+            if (part.server || part.builtin) return without_payload(json, text);
+            const bool item = message.format == FormatId::openai_responses;
+            return with_member(json, item ? "output" : "content", json_string(text));
+        }
+        case ContentKind::reasoning:
+        case ContentKind::opaque:
+            break;
+    }
+    return std::nullopt;
+}
+
+struct Splice {
+    std::size_t at = 0, size = 0;
+    std::string bytes = {};
+};
+
+std::string spliced(std::string_view raw, std::vector<Splice> splices) {
+    std::ranges::sort(splices, {}, &Splice::at);
+    std::string out;
+    std::size_t at = 0;
+    for (const Splice& one : splices) {
+        out += raw.substr(at, one.at - at);
+        out += one.bytes;
+        at = one.at + one.size;
+    }
+    out += raw.substr(at);
+    return out;
+}
+
+std::unexpected<Error> cannot(std::size_t part, std::string_view why) {
+    return fail(ErrorCode::invalid_request,
+                "part " + std::to_string(part) + " cannot be changed: " + std::string(why));
+}
+
+// Parts that go: fields of the message, or elements of its content.
+Result<std::string> without_parts(std::string_view raw,
+                                  const std::vector<const NeutralPart*>& gone) {
+    std::string out(raw);
+    PAL_TRY(document, parse_json(raw));
+    if (const auto content = document.root().find("content"); content && content->is_array()) {
+        std::vector<std::string> kept;
+        for (const JsonValue element : content->elements()) {
+            const bool goes = std::ranges::any_of(gone, [&](const NeutralPart* part) {
+                return part->json.data() == element.raw().data();
+            });
+            if (!goes) kept.emplace_back(element.raw());
+        }
+        if (kept.empty()) return fail(ErrorCode::invalid_request, "nothing would be left");
+        if (kept.size() < content->size())
+            out = with_member(document.root(), "content", json_list(kept));
+    }
+    for (const NeutralPart* part : gone) {
+        if (!part->json.empty()) continue;  // A field of the message: reasoning of chat servers.
+        PAL_TRY(now, parse_json(out));
+        out = with_member(now.root(), part->type, std::nullopt);
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<Content> read_content_of(const Message& message) {
+    PAL_TRY(document, parse_json(view_of(message.raw)));
+    PAL_TRY(neutral, format_of(message.format).read(document.root()));
+    const auto owner = std::make_shared<const ContentOwner>(
+        ContentOwner{message.raw, std::move(document), std::move(neutral)});
+    Content content{owner, {}};
+    content.parts.reserve(owner->message.parts.size());
+    for (const NeutralPart& part : owner->message.parts)
+        content.parts.push_back(content_part(part));
+    return content;
+}
+
+Result<Bytes> change_content(const Message& message, std::span<const PartChange> changes) {
+    const std::string_view raw = view_of(message.raw);
+    PAL_TRY(document, parse_json(raw));
+    PAL_TRY(neutral, format_of(message.format).read(document.root()));
+    std::vector<Splice> splices;
+    std::vector<const NeutralPart*> gone;
+    for (const PartChange& change : changes) {
+        if (change.part >= neutral.parts.size()) return cannot(change.part, "there is none");
+        const NeutralPart& part = neutral.parts[change.part];
+        if (!change.text) {
+            gone.push_back(&part);
+            continue;
+        }
+        auto bytes = changed_part(message, part, *change.text);
+        if (!bytes) return cannot(change.part, "its type has no place for it");
+        splices.push_back({static_cast<std::size_t>(part.json.data() - raw.data()),
+                           part.json.size(), *std::move(bytes)});
+    }
+    if (gone.empty()) return make_bytes(spliced(raw, std::move(splices)));
+    if (!splices.empty()) return cannot(0, "parts go and change at the same time");
+    PAL_TRY(rest, without_parts(raw, gone));
+    return make_bytes(std::move(rest));
+}
+
+bool may_hold_results(const Message& message) {
+    if (!message.shape.results.empty()) return true;
+    const std::string_view raw = view_of(message.raw);
+    switch (message.format) {
+        case FormatId::openai_chat:
+            return false;
+        case FormatId::openai_responses:
+            return message.shape.calls.empty() &&
+                   (raw.find("_call\"") != raw.npos || raw.find("_call_output\"") != raw.npos);
+        case FormatId::anthropic:
+            return raw.find("_tool_result\"") != raw.npos;
+    }
+    return false;
+}
+
+bool has_error_result(const Message& message) {
+    const std::string_view raw = view_of(message.raw);
+    const bool flagged = message.format != FormatId::openai_chat &&
+                         (raw.find("is_error") != raw.npos || raw.find("\"error") != raw.npos ||
+                          raw.find("_error\"") != raw.npos);
+    if (!flagged && raw.find("\"Error:") == raw.npos) return false;
+    const auto content = read_content_of(message);
+    return content && std::ranges::any_of(content->parts, &ContentPart::is_error);
+}
+
+}  // namespace palimpsest
