@@ -8,7 +8,7 @@ file(GLOB test_folders LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 foreach(folder ${test_folders})
   get_filename_component(name ${folder} NAME)
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.cpp)
-  if(NOT files OR name STREQUAL "programs" OR name STREQUAL "support")
+  if(NOT files OR name MATCHES "^(programs|support|live)$")
     continue()
   endif()
   add_executable(${name}_test ${files})
@@ -43,6 +43,8 @@ foreach(file ${scripts})
   add_test(NAME scripts.${name} COMMAND python3 ${file} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
   set_tests_properties(scripts.${name} PROPERTIES TIMEOUT 600)
 endforeach()
+
+include(cmake/live.cmake)
 
 # Every header compiles alone: one object file for each.
 if(PAL_SANITIZE OR PAL_COVERAGE)

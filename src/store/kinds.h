@@ -15,5 +15,9 @@ Result<std::unique_ptr<Store>> open_memory_store(std::string_view rest,
 // `PATH?sync=full|normal|off&readers=N`. Defaults: full, 8.
 Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
                                                  const StoreOptions& options);
+// `//USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&pool=N&timeout=DURATION&ttl=DURATION`; other
+// options are libpq's. Defaults: the role's search path, 16, 10s, none.
+Result<std::unique_ptr<Store>> open_postgres_store(std::string_view rest,
+                                                   const StoreOptions& options);
 
 }  // namespace palimpsest

@@ -382,7 +382,7 @@ bool Differential::step(Walk& walk) {
     }
 }
 
-// PAL_SEEDS=N asks for more than the dozen of every day.
+// PAL_SEEDS=N asks for another number than the dozen of every day.
 std::uint64_t seeds() {
     const char* asked = std::getenv("PAL_SEEDS");
     return asked ? std::stoull(asked) : 12;

@@ -6,30 +6,41 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 namespace palimpsest {
 namespace {
 
 // FOLDER stands for a folder of the test's own. Power cuts are another test's subject: no syncs. A
-// kind that needs a running server names it through an environment variable here, and says so when
-// that is not set.
+// row that needs a running server names the environment variable that has its URL, in which UNIQUE
+// stands for a name of the test's own; it takes part where that is set (see tests/live).
 struct Row {
     std::string_view scheme;
     std::string_view url;
     bool persistent;
+    const char* variable = nullptr;
 };
 constexpr Row rows[] = {
     {"memory", "memory:", false},
     {"wire", "memory:", false},
     {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
+    {"postgres", "", true, "PAL_TEST_POSTGRES"},
 };
+
+bool takes_part(const Row& row) {
+    return !row.variable || std::getenv(row.variable);
+}
+
+void replace_word(std::string& url, std::string_view word, const std::string& by) {
+    const std::size_t at = url.find(word);
+    if (at != std::string::npos) url.replace(at, word.size(), by);
+}
 
 std::filesystem::path fresh_folder() {
     static std::atomic<int> count = 0;
-    const auto folder =
-        std::filesystem::temp_directory_path() /
-        ("palimpsest_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count));
+    const auto folder = std::filesystem::temp_directory_path() /
+                        ("pal_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count));
     std::filesystem::create_directories(folder);
     return folder;
 }
@@ -45,17 +56,21 @@ Result<std::string> url_of(std::string_view scheme, const std::filesystem::path&
     if (row == std::end(rows))
         return fail(ErrorCode::invalid_request,
                     "tests/store/stores_under_test.cpp has no row for " + std::string(scheme));
-    std::string url(row->url);
-    const std::size_t at = url.find("FOLDER");
-    if (at != std::string::npos) url.replace(at, 6, folder.string());
+    std::string url(row->variable ? std::getenv(row->variable) : row->url);
+    replace_word(url, "FOLDER", folder.string());
+    replace_word(url, "UNIQUE", folder.filename().string());
     return url;
 }
 
 }  // namespace
 
 std::vector<std::string_view> stores_under_test() {
-    std::vector<std::string_view> all{"wire"};
-    for (const StoreKind& kind : store_kinds()) all.push_back(kind.scheme);
+    std::vector<std::string_view> all;
+    for (const Row& row : rows)
+        if (takes_part(row)) all.push_back(row.scheme);
+    for (const StoreKind& kind : store_kinds())
+        if (std::ranges::find(rows, kind.scheme, &Row::scheme) == std::end(rows))
+            all.push_back(kind.scheme);
     return all;
 }
 

@@ -11,7 +11,8 @@
 
 namespace palimpsest {
 
-// Every row of store_kinds(), and "wire": a store behind the bytes of the port.
+// Every row of store_kinds(), "wire": a store behind the bytes of the port, and those rows that need
+// a server where one is running.
 std::vector<std::string_view> stores_under_test();
 
 // Whether what it holds outlives the object; false also for a scheme that has no row yet.

@@ -1,0 +1,182 @@
+// Taking content away on PostgreSQL: scrub, erase and expiry. All of them hold the head of the
+// family's root and then the heads of the family, so nothing of it moves meanwhile.
+#include <set>
+
+#include "base/ids.h"
+#include "store/epoch_ms.h"
+#include "store/postgres_store.h"
+#include "store/rules.h"
+
+namespace palimpsest {
+namespace {
+
+// How many rows one call of sweep removes beside conversations.
+constexpr std::size_t rows_swept = 1000;
+
+const PgStatement finding_entry{
+    "find_entry", "SELECT kind FROM pal_entry WHERE log = $1::uuid AND seq = $2::bigint"};
+const PgStatement replacing_entry{"replace_entry",
+                                  "UPDATE pal_entry SET meta = $3::bytea, payload = $4::bytea "
+                                  "WHERE log = $1::uuid AND seq = $2::bigint"};
+const PgStatement finding_expired{"find_expired",
+                                  "SELECT log FROM pal_head WHERE expires_minute <= " + pg_now +
+                                      " / 60000 AND expires <= " + pg_now +
+                                      " ORDER BY expires_minute LIMIT $2::bigint"};
+const PgStatement pruning_once{
+    "prune_once",
+    "DELETE FROM pal_once WHERE (log, key) IN (SELECT log, key FROM pal_once WHERE at < " + pg_now +
+        " - $2::bigint ORDER BY at LIMIT $3::bigint)"};
+const PgStatement pruning_records{
+    "prune_records",
+    "DELETE FROM pal_record WHERE (tenant, space, key) IN (SELECT tenant, space, key FROM "
+    "pal_record WHERE expires <= " +
+        pg_now + " ORDER BY expires LIMIT $2::bigint) AND expires <= " + pg_now};
+
+// A family whose heads are all ours.
+struct Held {
+    std::vector<PgLog> logs;
+    ForkTree family;
+    Time now;
+};
+
+Result<std::optional<Held>> hold_family(PgTransaction& transaction, PgNow now, const LogId& root) {
+    PAL_TRY(tables, transaction.run({lock_log(root), lock_family(root), find_family(now, root),
+                                     server_time(now)}));
+    if (tables[0].rows() == 0) return std::nullopt;
+    std::vector<PgLog> logs = read_logs(tables[2]);
+    ForkTree family = family_of(logs);
+    return Held{std::move(logs), std::move(family), time_of(tables[3].integer(0, 0))};
+}
+
+PgCall entry_call(const PgStatement& statement, const Replacement& replacement) {
+    PgCall call{statement};
+    call.params.uid(replacement.log).seq(replacement.seq);
+    return call;
+}
+
+PgCall replace_entry(const Replacement& replacement) {
+    const EncodedBody body = encode_body(replacement.body);
+    PgCall call = entry_call(replacing_entry, replacement);
+    call.params.bytes(body.meta);
+    body.payload ? call.params.bytes(view_of(body.payload)) : call.params.null();
+    return call;
+}
+
+std::unexpected<Error> no_log(const LogId& log) {
+    return fail(ErrorCode::not_found, "no log " + hex(log));
+}
+
+}  // namespace
+
+Result<Receipt> PostgresStore::erase(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    return retry<Receipt>([&](PgConnection& connection) { return erase_locked(connection, name); });
+}
+
+Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connection,
+                                                           const ConversationId& name) {
+    const auto absent = [&] {
+        return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
+    };
+    PgTransaction transaction(connection);
+    PAL_TRY(found, transaction.run(find_by_name(now(), name)));
+    if (found.rows() == 0) return absent();
+    const PgLog log = read_log(found, 0);
+    PAL_TRY(held, hold_family(transaction, now(), log.root));
+    if (!held) return std::nullopt;
+    const TreeLog* still = held->family.find(log.header().log);
+    if (!still || !still->named()) return std::nullopt;
+    if (expired(still->header, held->now)) return absent();
+    Receipt receipt = held->family.erase(log.header().log, held->now);
+    std::vector<PgCall> calls;
+    add_changes(held->family, held->logs, calls);
+    PAL_CHECK(transaction.commit(std::move(calls)));
+    return receipt;
+}
+
+Result<bool> PostgresStore::settle(PgConnection& connection, const LogId& log) {
+    PgTransaction transaction(connection);
+    PAL_TRY(found, transaction.run(find_by_log(now(), log)));
+    if (found.rows() == 0) return false;
+    PAL_TRY(held, hold_family(transaction, now(), read_log(found, 0).root));
+    const TreeLog* still = held ? held->family.find(log) : nullptr;
+    if (!still || !still->named() || !expired(still->header, held->now)) return false;
+    held->family.remove(log);
+    std::vector<PgCall> calls;
+    add_changes(held->family, held->logs, calls);
+    PAL_CHECK(transaction.commit(std::move(calls)));
+    return true;
+}
+
+Result<void> PostgresStore::scrub(std::span<const Replacement> replacements) {
+    if (replacements.empty()) return {};
+    PAL_CHECK(retry<bool>(
+        [&](PgConnection& connection) { return scrub_locked(connection, replacements); }));
+    return {};
+}
+
+Result<std::optional<bool>> PostgresStore::scrub_locked(PgConnection& connection,
+                                                        std::span<const Replacement> replacements) {
+    PgTransaction transaction(connection);
+    std::vector<PgCall> asking;
+    for (const Replacement& replacement : replacements)
+        asking.push_back(find_by_log(now(), replacement.log));
+    PAL_TRY(found, transaction.run(std::move(asking)));
+    std::map<LogId, std::set<LogId>> roots;  // in one order for everybody
+    for (std::size_t i = 0; i < replacements.size(); ++i) {
+        if (found[i].rows() == 0) return no_log(replacements[i].log);
+        roots[read_log(found[i], 0).root].insert(replacements[i].log);
+    }
+    std::vector<PgCall> calls;
+    std::map<LogId, Seq> ends;
+    for (const auto& [root, logs] : roots) {
+        PAL_TRY(held, hold_family(transaction, now(), root));
+        if (!held) return std::nullopt;
+        for (const LogId& log : logs) {
+            const std::optional<Header> living = held->family.as_of(log, held->now);
+            if (!living) return no_log(log);
+            ends[log] = living->end;
+        }
+        held->family.grow_epochs(logs);
+        add_changes(held->family, held->logs, calls);
+    }
+    std::vector<PgCall> kinds;
+    for (const Replacement& replacement : replacements)
+        kinds.push_back(entry_call(finding_entry, replacement));
+    PAL_TRY(entries, transaction.run(std::move(kinds)));
+    for (std::size_t i = 0; i < replacements.size(); ++i) {
+        const Replacement& one = replacements[i];
+        if (entries[i].rows() == 0 || one.seq > ends.at(one.log))
+            return fail(ErrorCode::not_found,
+                        "the log owns no entry " + std::to_string(one.seq.value));
+        if (entries[i].integer(0, 0) != static_cast<std::int64_t>(kind_of(one.body)))
+            return fail(ErrorCode::invalid_request, "a scrubbed entry keeps its kind", "body");
+        calls.push_back(replace_entry(one));
+    }
+    PAL_CHECK(transaction.commit(std::move(calls)));
+    return true;
+}
+
+Result<std::size_t> PostgresStore::sweep(std::size_t limit) {
+    PgCall asking{finding_expired};
+    asking.params.maybe(now()).number(std::min<std::size_t>(limit, INT32_MAX));
+    PAL_TRY(found, ask(asking));
+    std::size_t went = 0;
+    for (std::size_t row = 0; row < found.rows(); ++row) {
+        const LogId log = found.uid(row, 0);
+        PAL_TRY(gone, retry<bool>([&](PgConnection& connection) -> Result<std::optional<bool>> {
+                    PAL_TRY(settled, settle(connection, log));
+                    return settled;
+                }));
+        if (gone) ++went;
+    }
+    PgCall once{pruning_once}, records{pruning_records};
+    once.params.maybe(now()).integer(key_lifetime.count()).number(rows_swept);
+    records.params.maybe(now()).number(rows_swept);
+    PAL_TRY(connection, pool_.borrow());
+    PAL_CHECK(connection->run(once, Commits::yes));
+    PAL_CHECK(connection->run(records, Commits::yes));
+    return went;
+}
+
+}  // namespace palimpsest

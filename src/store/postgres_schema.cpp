@@ -1,0 +1,123 @@
+#include "store/postgres_schema.h"
+
+#include <iterator>
+#include <vector>
+
+namespace palimpsest {
+namespace {
+
+// Keys begin with the log, so that an engine that spreads rows over machines keeps a conversation
+// together. Columns that every append changes are in no index: the minutes change once a minute,
+// and a listing sorts inside of a minute by the exact time.
+constexpr const char* first_tables[] = {
+    R"sql(CREATE TABLE pal_name(
+  tenant text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, log uuid NOT NULL,
+  PRIMARY KEY(tenant, id)))sql",
+    R"sql(CREATE TABLE pal_log(
+  log uuid PRIMARY KEY, root uuid NOT NULL,
+  tenant text COLLATE "C" NOT NULL, id text COLLATE "C",
+  parent uuid, base bigint NOT NULL, base_basis bigint NOT NULL, base_messages bigint NOT NULL,
+  owner bytea NOT NULL, title bytea NOT NULL, system_prompt bytea NOT NULL,
+  metadata bytea NOT NULL, policy bytea NOT NULL, labels bytea[] NOT NULL,
+  created bigint NOT NULL, revision bigint NOT NULL))sql",
+    "CREATE INDEX pal_log_root ON pal_log(root)",
+    "CREATE INDEX pal_log_created ON pal_log(tenant, created, log) WHERE id IS NOT NULL",
+    "CREATE INDEX pal_log_owner ON pal_log(tenant, owner) WHERE id IS NOT NULL",
+    "CREATE INDEX pal_log_labels ON pal_log USING gin(labels) WHERE id IS NOT NULL",
+    R"sql(CREATE TABLE pal_head(
+  log uuid PRIMARY KEY, tenant text COLLATE "C" NOT NULL, named boolean NOT NULL,
+  last bigint NOT NULL, basis bigint NOT NULL, messages bigint NOT NULL, epoch bigint NOT NULL,
+  revision bigint NOT NULL, ttl bigint,
+  updated bigint NOT NULL, accessed bigint NOT NULL, expires bigint,
+  updated_minute bigint NOT NULL, accessed_minute bigint NOT NULL, expires_minute bigint)
+  WITH (fillfactor = 50))sql",
+    "CREATE INDEX pal_head_updated ON pal_head(tenant, updated_minute) WHERE named",
+    "CREATE INDEX pal_head_accessed ON pal_head(tenant, accessed_minute) WHERE named",
+    "CREATE INDEX pal_head_expires ON pal_head(expires_minute) WHERE expires_minute IS NOT NULL",
+    R"sql(CREATE TABLE pal_entry(
+  log uuid NOT NULL, seq bigint NOT NULL, kind smallint NOT NULL, at bigint NOT NULL,
+  ordinal bigint NOT NULL, meta bytea NOT NULL, payload bytea, PRIMARY KEY(log, seq)))sql",
+    "CREATE INDEX pal_entry_kind ON pal_entry(log, kind, seq) WHERE kind > 0",
+    R"sql(CREATE TABLE pal_once(
+  log uuid NOT NULL, key bytea NOT NULL, digest bytea NOT NULL,
+  first bigint NOT NULL, last bigint NOT NULL, at bigint NOT NULL, PRIMARY KEY(log, key)))sql",
+    "CREATE INDEX pal_once_at ON pal_once(at)",
+    R"sql(CREATE TABLE pal_record(
+  tenant text COLLATE "C" NOT NULL, space text COLLATE "C" NOT NULL, key bytea NOT NULL,
+  version bigint NOT NULL, expires bigint, value bytea NOT NULL,
+  PRIMARY KEY(tenant, space, key)))sql",
+    "CREATE INDEX pal_record_expires ON pal_record(expires) WHERE expires IS NOT NULL",
+    "CREATE SEQUENCE pal_record_version",
+};
+// Step n brings tables of version n to version n + 1. Only ever append.
+struct Migration {
+    const char* const* statements;
+    std::size_t count;
+};
+constexpr Migration migrations[] = {{first_tables, std::size(first_tables)}};
+static_assert(std::size(migrations) == postgres_schema_version);
+
+Result<void> execute(PgConnection& connection, const std::string& sql) {
+    const PgStatement statement{"", sql};
+    PAL_CHECK(connection.run(PgCall{statement}, Commits::no));
+    return {};
+}
+
+// Two that make the same table at once: one of them is told that it exists.
+Result<void> execute_unless_there(PgConnection& connection, const std::string& sql) {
+    const Result<void> done = execute(connection, sql);
+    const std::string& state = connection.sqlstate();
+    if (done || state == "23505" || state == "42P07" || state == "42P06") return {};
+    return done;
+}
+
+Result<void> make_version_row(PgConnection& connection, const PgOptions& options) {
+    if (!options.schema.empty())
+        PAL_CHECK(execute_unless_there(connection,
+                                       "CREATE SCHEMA IF NOT EXISTS \"" + options.schema + "\""));
+    PAL_CHECK(execute_unless_there(
+        connection,
+        "CREATE TABLE IF NOT EXISTS pal_schema(one boolean PRIMARY KEY, version bigint "
+        "NOT NULL, CHECK(one))"));
+    return execute(connection, "INSERT INTO pal_schema VALUES(true, 0) ON CONFLICT DO NOTHING");
+}
+
+Result<std::optional<std::int64_t>> version_of(PgConnection& connection, const char* sql) {
+    const PgStatement statement{"", sql};
+    const Result<PgTable> found = connection.run(PgCall{statement}, Commits::no);
+    if (!found && connection.sqlstate() == "42P01") return std::nullopt;  // no such table
+    if (!found) return std::unexpected(found.error());
+    if (found->rows() == 0) return std::nullopt;
+    return found->integer(0, 0);
+}
+
+Result<void> migrate(PgConnection& connection) {
+    PAL_TRY(version, version_of(connection, "SELECT version FROM pal_schema FOR UPDATE"));
+    for (std::int64_t step = version.value_or(0); step < postgres_schema_version; ++step)
+        for (std::size_t i = 0; i < migrations[step].count; ++i)
+            PAL_CHECK(execute(connection, migrations[step].statements[i]));
+    return execute(connection, "UPDATE pal_schema SET version = greatest(version, " +
+                                   std::to_string(postgres_schema_version) + ")");
+}
+
+}  // namespace
+
+Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& options,
+                                     bool create) {
+    PAL_TRY(version, version_of(connection, "SELECT version FROM pal_schema"));
+    if (!version && !create)
+        return fail(ErrorCode::not_found, "there is no store in this PostgreSQL database");
+    if (version && *version > postgres_schema_version)
+        return fail(ErrorCode::invalid_request,
+                    "the tables have schema version " + std::to_string(*version) +
+                        ", this program knows versions up to " +
+                        std::to_string(postgres_schema_version) + "; use a newer program");
+    if (version == postgres_schema_version) return {};
+    if (!version) PAL_CHECK(make_version_row(connection, options));
+    PAL_CHECK(execute(connection, "BEGIN"));
+    const Result<void> done = migrate(connection);
+    const Result<void> ended = execute(connection, done ? "COMMIT" : "ROLLBACK");
+    return done ? ended : done;
+}
+
+}  // namespace palimpsest
