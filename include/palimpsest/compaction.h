@@ -21,20 +21,6 @@ namespace palimpsest {
 
 // ---- what is known when it is asked whether to compact ------------------------------------------
 
-// Sums over the items of a view. Whoever keeps a view keeps them with it (add_item), so that to
-// find nothing due costs the same for any length.
-struct ViewTotals {
-    std::uint64_t messages = 0, turns = 0;
-    std::uint64_t tokens = 0;  // of the items' contents
-    std::uint64_t bytes = 0;   // of their raw JSON
-    std::uint64_t media = 0;   // images, documents, audio clips
-    std::uint64_t summary_tokens = 0;
-    Time oldest = {}, newest = {};  // of the items that have a time
-    bool operator==(const ViewTotals&) const = default;
-};
-void add_item(ViewTotals& totals, const Item& item);  // at the end of the view
-ViewTotals totals_of(std::span<const Item> items);    // one walk
-
 // What a request has room for, in tokens. All that is not an item of the view is `fixed`.
 struct Budget {
     std::uint64_t window = 0;  // what the model takes, question and answer together; 0: not known

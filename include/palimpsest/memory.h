@@ -178,6 +178,9 @@ struct MemoryOptions {
     // that it can be shown later what the model saw.
     bool call_notes = true;
     std::vector<OwnModel> models = {};
+    // Views of conversations that were used lately are kept in memory, so that the next turn reads
+    // only what is new. At most so many bytes in all; 0: none.
+    std::size_t hot_bytes_max = 48u << 20;
     // Told once about each model that is not known. From any thread.
     std::function<void(std::string_view message)> warn = {};
 };

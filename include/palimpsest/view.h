@@ -1,6 +1,8 @@
 // The view: what the model is sent. A fold over the log, in the order in which it is sent.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,9 +29,54 @@ struct Item {
     Seq by = {};  // the entry whose edit made it so; 0: none
 };
 
+// The items of a view: a list that is never changed. Copies share it and cost nothing; a longer
+// list shares it too, as long as it is the first one that goes on from there. Items lie next to
+// each other, so it is a span wherever one is asked for. May be read by any number of threads.
+class Items {
+public:
+    Items() = default;
+    Items(std::vector<Item> items);  // NOLINT: a list of items is one
+    Items(std::initializer_list<Item> items) : Items(std::vector<Item>(items)) {}
+
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const Item* data() const { return data_; }
+    const Item* begin() const { return data_; }
+    const Item* end() const { return data_ + size_; }
+    const Item& operator[](std::size_t i) const { return data_[i]; }
+    const Item& front() const { return data_[0]; }
+    const Item& back() const { return data_[size_ - 1]; }
+    std::vector<Item> copy() const { return {begin(), end()}; }
+
+    // This list with more behind it. Costs what is added, over many calls.
+    Items with(std::vector<Item> more) const;
+
+private:
+    struct Storage;
+    std::shared_ptr<Storage> storage_;
+    const Item* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Sums over the items of a view, kept with it, so that to find nothing due costs the same for any
+// length.
+struct ViewTotals {
+    std::uint64_t messages = 0, turns = 0;
+    std::uint64_t tokens = 0;  // of the items' contents
+    std::uint64_t bytes = 0;   // of their raw JSON
+    std::uint64_t media = 0;   // images, documents, audio clips
+    std::uint64_t calls = 0, results = 0;
+    std::uint64_t summary_tokens = 0;  // of the summaries among them
+    Time oldest = {}, newest = {};     // of the items that have a time
+    bool operator==(const ViewTotals&) const = default;
+};
+void add_item(ViewTotals& totals, const Item& item);  // at the end of the view
+ViewTotals totals_of(std::span<const Item> items);    // one walk
+
 struct View {
     Header header = {};
-    std::vector<Item> items = {};
+    Items items = {};
+    ViewTotals totals = {};
     std::uint64_t tokens = 0;
     Seq seq = {};    // the view is the one after this entry
     Seq basis = {};  // the newest entry that changed it; 0: none

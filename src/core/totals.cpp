@@ -1,5 +1,5 @@
 // Sums over a view, kept as it grows.
-#include "palimpsest/compaction.h"
+#include "palimpsest/view.h"
 
 namespace palimpsest {
 
@@ -12,6 +12,8 @@ void add_item(ViewTotals& totals, const Item& item) {
     totals.tokens += item.tokens;
     totals.bytes += view_of(item.message.raw).size();
     totals.media += item.message.shape.media;
+    totals.calls += item.message.shape.calls.size();
+    totals.results += item.message.shape.results.size();
     if (summary) totals.summary_tokens += item.tokens;
     if (item.at == Time{}) return;
     if (totals.oldest == Time{} || item.at < totals.oldest) totals.oldest = item.at;

@@ -80,8 +80,12 @@ Result<RequestCount> count_begun(const Memory::State& state, const Begun& begun)
     RequestCount count;
     for (const Message& message : begun.preamble)
         PAL_CHECK(add_message(*state.tokenizer, message, count));
-    for (const Item& item : begun.view.items)
-        PAL_CHECK(add_message(*state.tokenizer, item.message, count));
+    // What the view costs was summed when it was made: a long one is not walked for it.
+    const ViewTotals& sent = begun.view.totals;
+    count.messages += sent.tokens;
+    count.shape.messages += static_cast<std::uint32_t>(sent.messages);
+    count.shape.calls += static_cast<std::uint32_t>(sent.calls);
+    count.shape.results += static_cast<std::uint32_t>(sent.results);
     count.shape.tools = tools_in(begun.tools);
     if (count.shape.tools != 0) count.tools = state.tokenizer->count(begun.tools);
     const Overheads& added = state.models->find(begun.model).overheads;

@@ -15,12 +15,6 @@ namespace {
 constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
 constexpr std::size_t notes_looked_at = 8;
 
-struct TextRef {
-    std::string hash = {};
-    Seq seq = {};           // where the text stands; 0: in this batch
-    std::size_t draft = 0;  // its place in the batch
-};
-
 std::string hash_of(std::string_view text) {
     const Fingerprint print = hash_bytes(text);
     return fmt::format("{:016x}{:016x}", print.high, print.low);
@@ -35,35 +29,8 @@ std::string preamble_json(const std::vector<Message>& preamble) {
     return out;
 }
 
-// The texts that the newest call note knows of.
-Result<std::vector<TextRef>> known_texts(Store& store, const Header& header) {
-    std::vector<TextRef> texts;
-    if (header.log.empty()) return texts;
-    PAL_TRY(notes, read_lineage(store, header,
-                                {.ranges = {},
-                                 .kinds = only(EntryKind::note),
-                                 .limit = notes_looked_at,
-                                 .newest_first = true}));
-    const auto call = std::find_if(notes.begin(), notes.end(), [](const Entry& entry) {
-        return std::get<NoteEntry>(entry.body).kind == "call";
-    });
-    if (call == notes.end()) return texts;
-    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call->body).body)));
-    const auto list = document.root().find("texts");
-    if (!list) return texts;
-    for (const JsonValue text : list->elements()) {
-        const auto hash = text.find("hash");
-        const auto seq = text.find("seq");
-        const auto back = text.find("back");
-        if (!hash || (!seq && !back)) continue;
-        const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
-        texts.push_back({std::string(hash->string()), seq ? Seq{number} : call->seq - number, 0});
-    }
-    return texts;
-}
-
 // Where the text stands: known already, or added to the batch. The newest used comes first.
-void use_text(std::string text, std::vector<TextRef>& texts, std::vector<Draft>& drafts) {
+void use_text(std::string text, CallTexts& texts, std::vector<Draft>& drafts) {
     const std::string hash = hash_of(text);
     const auto known = std::find_if(texts.begin(), texts.end(),
                                     [&](const TextRef& ref) { return ref.hash == hash; });
@@ -102,9 +69,34 @@ Result<std::string> read_text(Store& store, const Header& header, const Entry& n
 
 }  // namespace
 
-Result<void> add_call_note(Store& store, const Header& header, const BeginRequest& request,
-                           const std::vector<Message>& preamble, std::vector<Draft>& drafts) {
-    PAL_TRY(texts, known_texts(store, header));
+Result<CallTexts> known_texts(Store& store, const Header& header) {
+    CallTexts texts;
+    if (header.log.empty()) return texts;
+    PAL_TRY(notes, read_lineage(store, header,
+                                {.ranges = {},
+                                 .kinds = only(EntryKind::note),
+                                 .limit = notes_looked_at,
+                                 .newest_first = true}));
+    const auto call = std::find_if(notes.begin(), notes.end(), [](const Entry& entry) {
+        return std::get<NoteEntry>(entry.body).kind == "call";
+    });
+    if (call == notes.end()) return texts;
+    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call->body).body)));
+    const auto list = document.root().find("texts");
+    if (!list) return texts;
+    for (const JsonValue text : list->elements()) {
+        const auto hash = text.find("hash");
+        const auto seq = text.find("seq");
+        const auto back = text.find("back");
+        if (!hash || (!seq && !back)) continue;
+        const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
+        texts.push_back({std::string(hash->string()), seq ? Seq{number} : call->seq - number, 0});
+    }
+    return texts;
+}
+
+void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
+                   CallTexts& texts, std::vector<Draft>& drafts) {
     const bool has_tools = !request.tools.empty() && request.tools != "[]";
     std::optional<TextRef> preamble_ref, tools_ref;
     if (!preamble.empty()) {
@@ -134,7 +126,11 @@ Result<void> add_call_note(Store& store, const Header& header, const BeginReques
     for (const TextRef& ref : texts) write_ref(writer, ref, note_draft);
     writer.end_array().end_object();
     drafts.push_back({NoteEntry{"call", make_bytes(std::move(body))}, {}});
-    return {};
+}
+
+void settle_texts(CallTexts& texts, Seq first) {
+    for (TextRef& text : texts)
+        if (text.seq == Seq{}) text.seq = first + text.draft;
 }
 
 NoteEntry usage_note(const Answer& answer, Seq call) {

@@ -9,15 +9,33 @@
 // where REF is null or {"hash", "seq"}; the seq of a text in the same batch is written as {"hash",
 // "back"}: how many entries before the note it stands. "texts" is what the next note can refer to.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
 
-// Appends the notes of one call to the drafts of its batch.
-Result<void> add_call_note(Store& store, const Header& header, const BeginRequest& request,
-                           const std::vector<Message>& preamble, std::vector<Draft>& drafts);
+// A text that a note can refer to. While its batch is not written it has no seq, only its place
+// among the drafts.
+struct TextRef {
+    std::string hash = {};
+    Seq seq = {};
+    std::size_t draft = 0;
+};
+// What the next note can refer to; the newest used comes first.
+using CallTexts = std::vector<TextRef>;
+
+// The texts that the newest call note knows of.
+Result<CallTexts> known_texts(Store& store, const Header& header);
+
+// Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
+// can refer to.
+void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
+                   CallTexts& texts, std::vector<Draft>& drafts);
+
+// Once the batch is written and its first entry stands at `first`.
+void settle_texts(CallTexts& texts, Seq first);
 
 NoteEntry usage_note(const Answer& answer, Seq call);
 

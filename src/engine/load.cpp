@@ -53,7 +53,7 @@ constexpr std::string_view scrubbed_summary =
 
 // A cleared, shortened or folded run as the item that stands for it.
 Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const BasisItem& run,
-                         const Entry& by, FormatId format) {
+                         const Entry& by) {
     PAL_TRY(count, known_count(tokenizer, edit));
     Item item;
     item.range = run.range;
@@ -64,7 +64,7 @@ Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const Bas
     if (edit.treatment == Treatment::folded) {
         item.kind = ItemKind::summary;
         const std::string_view text = edit.scrubbed ? scrubbed_summary : view_of(edit.result);
-        PAL_TRY(message, make_message(format, Role::user, text));
+        PAL_TRY(message, make_message(edit.format, Role::user, text));
         item.message = std::move(message);
     } else {
         item.kind = edit.treatment == Treatment::cleared ? ItemKind::cleared : ItemKind::shortened;
@@ -82,11 +82,10 @@ public:
         : tokenizer_(tokenizer), basis_(basis), edits_(edits) {}
 
     Result<std::vector<Item>> run(const std::vector<Entry>& messages) {
-        const FormatId format = format_of(messages);
         std::size_t next = 0;
         for (const BasisItem& item : basis_.items) {
             if (item.treatment != Treatment::verbatim) {
-                PAL_CHECK(add_edited(item, format));
+                PAL_CHECK(add_edited(item));
                 continue;
             }
             for (; next < messages.size() && messages[next].seq <= item.range.to; ++next)
@@ -97,11 +96,6 @@ public:
     }
 
 private:
-    static FormatId format_of(const std::vector<Entry>& messages) {
-        if (messages.empty()) return FormatId::openai_chat;
-        return std::get<MessageEntry>(messages.back().body).message.format;
-    }
-
     Result<void> add_message(const Entry& entry) {
         PAL_TRY(item, verbatim_item(tokenizer_, entry));
         item.pinned = std::binary_search(basis_.pinned.begin(), basis_.pinned.end(), entry.seq);
@@ -110,14 +104,14 @@ private:
         return {};
     }
 
-    Result<void> add_edited(const BasisItem& run, FormatId format) {
+    Result<void> add_edited(const BasisItem& run) {
         const auto [at, is_first] = shown_.try_emplace({run.by, run.edit}, items_.size());
         if (!is_first) {
             items_[at->second].range.to = run.range.to;
             return {};
         }
         PAL_TRY(edit, find_edit(edits_, run));
-        PAL_TRY(item, edited_item(tokenizer_, *edit, run, edits_.at(run.by), format));
+        PAL_TRY(item, edited_item(tokenizer_, *edit, run, edits_.at(run.by)));
         items_.push_back(std::move(item));
         return {};
     }
@@ -169,8 +163,64 @@ Result<Loaded> load_view(Store& store, const Tokenizer& tokenizer, const Header&
     PAL_TRY(messages, read_shown(store, header, basis, at));
     PAL_TRY(items, Assembly(tokenizer, basis, edits).run(messages));
     loaded.view.items = arrange(std::move(items));
-    for (const Item& item : loaded.view.items) loaded.view.tokens += item.tokens;
+    loaded.view.totals = totals_of(loaded.view.items);
+    loaded.view.tokens = loaded.view.totals.tokens;
     return loaded;
+}
+
+Result<HotViewPtr> current_view(Memory::State& state, const Header& header) {
+    const HotViewPtr hot = state.hot->find(header.log);
+    const bool good =
+        hot && hot->epoch == header.epoch && hot->basis == header.basis && hot->seq <= header.end;
+    if (good && hot->seq == header.end) return hot;
+    HotView made;
+    if (good) {
+        PAL_TRY(entries, read_lineage(*state.store, header,
+                                      {.ranges = {{hot->seq + 1, header.end}},
+                                       .kinds = only(EntryKind::message)}));
+        std::vector<Item> more;
+        for (const Entry& entry : entries) {
+            PAL_TRY(item, verbatim_item(*state.tokenizer, entry));
+            more.push_back(std::move(item));
+        }
+        made = extended(*hot, header.end, std::move(more));
+    } else {
+        PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, header, header.end));
+        made = make_hot(loaded.view);
+    }
+    const auto kept = std::make_shared<const HotView>(std::move(made));
+    state.hot->put(kept);
+    return kept;
+}
+
+// Every store writes a whole batch at one time, which is when the header was updated.
+HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
+                       std::span<const Draft> written) {
+    const bool next = before.seq + 1 == first && before.log == header.log &&
+                      before.epoch == header.epoch && before.basis == header.basis &&
+                      first + written.size() == header.end + 1;
+    if (!next) return nullptr;
+    std::vector<Item> more;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        const auto* said = std::get_if<MessageEntry>(&written[i].body);
+        if (!said) continue;
+        Item item;
+        item.range = {first + i, first + i};
+        item.message = said->message;
+        item.tokens = said->message.count.tokens;
+        item.at = written[i].at.value_or(header.updated);
+        item.interrupted = said->interrupted;
+        more.push_back(std::move(item));
+    }
+    return std::make_shared<const HotView>(extended(before, header.end, std::move(more)));
+}
+
+void keep_hot(Memory::State& state, const Header& header, Seq first,
+              std::span<const Draft> written) {
+    const HotViewPtr before = state.hot->find(header.log);
+    if (!before) return;
+    if (HotViewPtr now = after_write(*before, header, first, written))
+        state.hot->put(std::move(now));
 }
 
 Result<std::vector<MessageFact>> load_facts(Store& store, const Tokenizer& tokenizer,

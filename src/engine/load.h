@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "core/fold.h"
+#include "engine/hot_views.h"
+#include "engine/state.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
@@ -15,6 +17,21 @@ struct Loaded {
 
 // The view after entry `at` (at most the conversation's end).
 Result<Loaded> load_view(Store& store, const Tokenizer& tokenizer, const Header& header, Seq at);
+
+// The view at the header's end: the hot one, brought up to date with what it lacks, or else loaded.
+// The header must be fresh.
+Result<HotViewPtr> current_view(Memory::State& state, const Header& header);
+
+// Keeps a hot view hot after messages were written: `first` is the seq of the first entry of the
+// batch, `header` what the store gave back. Does nothing when the view is not hot or others wrote
+// in between.
+void keep_hot(Memory::State& state, const Header& header, Seq first,
+              std::span<const Draft> written);
+
+// The same from the very view that the batch followed. Null when others wrote in between, or the
+// batch has an edit in it.
+HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
+                       std::span<const Draft> written);
 
 // The newest basis at or below `at`; none when nothing was ever edited.
 Result<std::optional<Basis>> load_basis(Store& store, const Header& header, Seq at);

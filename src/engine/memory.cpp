@@ -68,6 +68,7 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->message_bytes_max = options.message_bytes_max;
     state_->call_notes = options.call_notes;
     state_->models = std::make_unique<ModelTable>(options.models, options.warn);
+    state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
 }
 Memory::Memory(Memory&&) noexcept = default;
 Memory& Memory::operator=(Memory&&) noexcept = default;
@@ -119,6 +120,7 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
     for (Said& one : said)
         batch.entries.push_back({MessageEntry{.message = std::move(one.message)}, one.at});
     PAL_TRY(done, state_->store->append(name, batch));
+    if (!done.again) keep_hot(*state_, done.header, done.first, batch.entries);
     return Written{done.first, done.last, done.header, done.again,
                    message_ids(done.header.log, done.first, done.last)};
 }
@@ -181,9 +183,16 @@ Result<View> Memory::view(const ConversationId& name, const ViewOptions& options
                         std::to_string(header.end.value) + ", there is no " +
                         std::to_string(at.value),
                     "at");
-    PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, at));
+    View view;
+    if (at == header.end) {
+        PAL_TRY(hot, current_view(*state_, header));
+        view = hot->view(header);
+    } else {
+        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, at));
+        view = std::move(loaded.view);
+    }
     note_access(*state_, header);
-    return std::move(loaded.view);
+    return view;
 }
 
 Result<std::vector<Entry>> Memory::log(const ConversationId& name, const LogQuery& query) {

@@ -1,8 +1,10 @@
-// What a Memory holds: the store, and how to count. No state of conversations: whatever is read is
-// read from the store, so several processes may work on one.
+// What a Memory holds: the store, how to count, and views that were used lately. The views are
+// used only where the store has just said that they are still true, so several processes may work
+// on one store.
 #pragma once
 #include <memory>
 
+#include "engine/hot_views.h"
 #include "engine/model_table.h"
 #include "palimpsest/memory.h"
 
@@ -15,6 +17,7 @@ struct Memory::State {
     std::size_t message_bytes_max = 0;
     bool call_notes = true;
     std::unique_ptr<const ModelTable> models;
+    std::unique_ptr<HotViews> hot;
 };
 
 }  // namespace palimpsest

@@ -16,6 +16,7 @@
 #include "engine/edit.h"
 #include "engine/input.h"
 #include "engine/load.h"
+#include "engine/message_tools.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -53,34 +54,52 @@ Result<std::vector<Message>> preamble_of(const Header& header, const BeginReques
 }
 
 // The view as it will be once the new messages stand at its end.
-Result<View> view_with(Memory::State& state, const Header& header, const std::vector<Said>& said) {
-    PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, header, header.end));
-    for (const Said& one : said) {
-        loaded.view.seq = loaded.view.seq + 1;
+View view_with(const HotView& hot, const Header& header, const std::vector<Said>& said) {
+    std::vector<Item> more;
+    for (std::size_t i = 0; i < said.size(); ++i) {
         Item item;
-        item.range = {loaded.view.seq, loaded.view.seq};
-        item.message = one.message;
-        item.tokens = one.message.count.tokens;
-        loaded.view.items.push_back(std::move(item));
-        loaded.view.tokens += one.message.count.tokens;
+        item.range = {hot.seq + i + 1, hot.seq + i + 1};
+        item.message = said[i].message;
+        item.tokens = said[i].message.count.tokens;
+        more.push_back(std::move(item));
     }
-    loaded.view.items = arrange(std::move(loaded.view.items));
-    return std::move(loaded.view);
+    return extended(hot, hot.seq + said.size(), std::move(more)).view(header);
 }
 
-struct Due {
+struct DuePlan {
     Plan plan = {};
     Policy policy = {};
 };
 
-Result<std::optional<Due>> compaction_due(Memory::State& state, const Header& header,
-                                          const Opening& opening, std::string_view policy_json) {
+// Sums only: the same cost at any length.
+Occasion occasion_of(const HotView& hot, const std::vector<Said>& said) {
+    Occasion occasion;
+    occasion.totals = hot.totals;
+    for (const Said& one : said) {
+        Item item;
+        item.message = one.message;
+        item.tokens = one.message.count.tokens;
+        add_item(occasion.totals, item);
+    }
+    return occasion;
+}
+
+Result<std::optional<DuePlan>> compaction_due(Memory::State& state, const HotView& hot,
+                                              const Header& header, const Opening& opening,
+                                              std::string_view policy_json) {
     if (policy_json.empty()) return std::nullopt;
     PAL_TRY(policy, parse_policy(policy_json));
-    PAL_TRY(view, view_with(state, header, opening.said));
-    Plan plan = make_plan(view, policy, false);
+    PlanInput input;
+    input.occasion = occasion_of(hot, opening.said);
+    const Due due = find_due(policy, input.occasion);
+    if (due.level == Level::none) return std::nullopt;
+    const View view = view_with(hot, header, opening.said);
+    const auto tools = make_message_tools(*state.tokenizer);
+    input.items = view.items;
+    input.tools = tools.get();
+    Plan plan = make_plan(input, policy, due);
     if (plan.outcome != PlanOutcome::done) return std::nullopt;
-    return Due{std::move(plan), std::move(policy)};
+    return DuePlan{std::move(plan), std::move(policy)};
 }
 
 // The facts of messages that are part of the same batch and therefore not in the store yet.
@@ -92,7 +111,7 @@ std::vector<MessageFact> facts_of(const Header& header, const std::vector<Said>&
 }
 
 Result<Body> compaction_body(Memory::State& state, const Header& header, const Opening& opening,
-                             const Due& due) {
+                             const DuePlan& due) {
     CompactionEntry entry;
     entry.cause = Cause::policy;
     entry.trigger = due.plan.trigger;
@@ -127,8 +146,10 @@ Result<std::optional<Entry>> find_answer(Store& store, const Header& header, Seq
 
 struct Attempt {
     Batch batch = {};
+    HotViewPtr before = {};  // the view that the batch goes behind
+    CallTexts texts = {};
     std::vector<Message> preamble = {};
-    std::optional<Due> due = {};
+    std::optional<DuePlan> due = {};
 };
 
 Result<Header> head_or_empty(Store& store, const ConversationId& name) {
@@ -137,6 +158,36 @@ Result<Header> head_or_empty(Store& store, const ConversationId& name) {
     Header empty;
     empty.name = name;
     return empty;
+}
+
+Result<CallTexts> texts_of(Memory::State& state, const Header& header, const HotView& hot) {
+    if (hot.texts) return *hot.texts;
+    return known_texts(*state.store, header);
+}
+
+// What is sent: the view behind the batch, which stays hot with what the next call note needs.
+Result<View> view_behind(Memory::State& state, Attempt& attempt, const Appended& appended) {
+    // Also for a repeat: what the note of the call says was sent is what is sent.
+    if (appended.again) {
+        PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, appended.header, appended.last));
+        return std::move(loaded.view);
+    }
+    HotView before = *attempt.before;
+    if (appended.created) {
+        before.log = appended.header.log;
+        before.epoch = appended.header.epoch;
+    }
+    HotViewPtr now = after_write(before, appended.header, appended.first, attempt.batch.entries);
+    if (!now) {
+        PAL_TRY(current, current_view(state, appended.header));
+        now = current;
+    }
+    HotView kept = *now;
+    settle_texts(attempt.texts, appended.first);
+    if (state.call_notes) kept.texts = std::move(attempt.texts);
+    View view = kept.view(appended.header);
+    state.hot->put(std::make_shared<const HotView>(std::move(kept)));
+    return view;
 }
 
 Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
@@ -154,7 +205,8 @@ Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
     batch.patch = request.header;
     for (const Said& one : opening.said)
         batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
-    PAL_TRY(due, compaction_due(state, header, opening, may_compact ? policy : ""));
+    PAL_TRY(before, current_view(state, header));
+    PAL_TRY(due, compaction_due(state, *before, header, opening, may_compact ? policy : ""));
     if (due) {
         // The plan names seqs of this very batch, so the end must not move under it.
         batch.expected_end = request.write.expected_end.value_or(header.end);
@@ -167,12 +219,16 @@ Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
     attempt.due = std::move(due);
     PAL_TRY(preamble, preamble_of(header, request, opening));
     attempt.preamble = std::move(preamble);
-    if (state.call_notes)
-        PAL_CHECK(add_call_note(*state.store, header, request, attempt.preamble, batch.entries));
+    if (state.call_notes) {
+        PAL_TRY(texts, texts_of(state, header, *before));
+        add_call_note(request, attempt.preamble, texts, batch.entries);
+        attempt.texts = std::move(texts);
+    }
+    attempt.before = std::move(before);
     return attempt;
 }
 
-Compaction report(const Due& due, Seq seq) {
+Compaction report(const DuePlan& due, Seq seq) {
     return {Compaction::Outcome::done, seq, due.plan.edits, due.plan.tokens_before,
             due.plan.tokens_after};
 }
@@ -207,10 +263,8 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
                     .preamble = std::move(attempt.preamble),
                     .model = request.model,
                     .tools = request.tools};
-        // Also for a repeat: what the note of the call says was sent is what is sent.
-        PAL_TRY(loaded,
-                load_view(*state_->store, *state_->tokenizer, appended->header, appended->last));
-        begun.view = std::move(loaded.view);
+        PAL_TRY(view, view_behind(*state_, attempt, *appended));
+        begun.view = std::move(view);
         PAL_TRY(expected, expected_tokens(*state_, begun));
         begun.tokens_expected = expected;
         if (attempt.due && !appended->again)
@@ -248,6 +302,7 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     batch.entries.push_back({std::move(entry), {}});
     if (state_->call_notes) batch.entries.push_back({usage_note(answer, begun.view.seq), {}});
     PAL_TRY(done, state_->store->append(begun.name, batch));
+    if (!done.again) keep_hot(*state_, done.header, done.first, batch.entries);
     // The answer is stored: that nothing could be learned from it must not fail the turn.
     if (!done.again) (void)learn_usage(*state_, begun, answer.usage.input);
     return Finished{done.first, done.header};

@@ -9,7 +9,7 @@ namespace {
 // A conversation as a word: u user, a answer, s system, C call, R its result, each one message of
 // ten tokens with seqs from 1 on.
 View conversation(std::string_view word) {
-    View view;
+    std::vector<Item> items;
     int calls = 0;
     for (const char c : word) {
         Item item;
@@ -21,10 +21,13 @@ View conversation(std::string_view word) {
         if (c == 'C') shape.calls = {"c" + std::to_string(++calls)};
         if (c == 'R') shape.results = {"c" + std::to_string(calls)};
         shape.text = true;
-        item.range = {Seq{view.items.size() + 1}, Seq{view.items.size() + 1}};
+        item.range = {Seq{items.size() + 1}, Seq{items.size() + 1}};
         item.tokens = 10;
-        view.items.push_back(item);
+        items.push_back(item);
     }
+    View view;
+    view.items = std::move(items);
+    view.totals = totals_of(view.items);
     return view;
 }
 
@@ -77,7 +80,9 @@ TEST(keep_last, never_splits_a_pair) {
 TEST(keep_last, keeps_system_messages_pins_and_open_calls_in_place) {
     View view = conversation("suauauC");
     EXPECT_EQ(dropped(keep(view, R"("turns":1)")), "2-5");
-    view.items[2].pinned = true;
+    std::vector<Item> items = view.items.copy();
+    items[2].pinned = true;
+    view.items = std::move(items);
     const Plan plan = keep(view, R"("turns":1)");
     EXPECT_EQ(dropped(plan), "2-2 4-5");
     EXPECT_EQ(plan.edits[0].before.tokens, 10u);
@@ -107,13 +112,13 @@ TEST(keep_last, a_trigger_fires_above_its_number_and_not_at_it) {
 }
 
 TEST(ranges_of, leaves_out_what_is_kept_inside_a_summary) {
-    View view = conversation("uuuu");
-    view.items[0].range = {Seq{1}, Seq{9}};
-    view.items[0].kind = ItemKind::summary;
-    view.items[1].range = {Seq{5}, Seq{5}};
-    view.items[2].range = {Seq{12}, Seq{12}};
-    view.items[3].range = {Seq{20}, Seq{20}};
-    const auto ranges = ranges_of(view.items, std::vector<std::size_t>{0, 2});
+    std::vector<Item> items = conversation("uuuu").items.copy();
+    items[0].range = {Seq{1}, Seq{9}};
+    items[0].kind = ItemKind::summary;
+    items[1].range = {Seq{5}, Seq{5}};
+    items[2].range = {Seq{12}, Seq{12}};
+    items[3].range = {Seq{20}, Seq{20}};
+    const auto ranges = ranges_of(items, std::vector<std::size_t>{0, 2});
     ASSERT_EQ(ranges.size(), 2u);
     EXPECT_EQ(ranges[0], (Range{Seq{1}, Seq{4}}));
     EXPECT_EQ(ranges[1], (Range{Seq{6}, Seq{12}}));

@@ -20,7 +20,7 @@ TEST(edits, a_summary_stands_where_its_first_message_stood) {
     Memory memory = talk({"one", "two", "three", "four"});
     ASSERT_TRUE(splice(memory, {fold(2, 3, "both")}));
     EXPECT_EQ(texts(*memory.view(alice)), "one [both] four");
-    const Item item = memory.view(alice)->items.at(1);
+    const Item item = memory.view(alice)->items[1];
     EXPECT_EQ(item.range, (Range{Seq{2}, Seq{3}}));
     EXPECT_EQ(item.reason, "test");
 }
@@ -31,7 +31,7 @@ TEST(edits, cleared_messages_show_the_bytes_that_were_stored) {
     ASSERT_TRUE(splice(memory, {clear(3, result("c1", "[gone]"))}));
     const auto view = memory.view(alice);
     EXPECT_EQ(texts(*view), "q call:c1 [gone] done");
-    EXPECT_EQ(view->items.at(2).kind, ItemKind::cleared);
+    EXPECT_EQ(view->items[2].kind, ItemKind::cleared);
     EXPECT_LT(view->tokens, memory.view(alice, {.at = Seq{4}})->tokens);
 }
 
@@ -44,7 +44,7 @@ TEST(edits, the_stronger_edit_wins_and_of_equals_the_later) {
     EXPECT_EQ(texts(*memory.view(alice)), "[second] four");
     ASSERT_TRUE(splice(memory, {drop(1, 2)}));
     EXPECT_EQ(texts(*memory.view(alice)), "[second] four");
-    EXPECT_EQ(memory.view(alice)->items.at(0).range, (Range{Seq{3}, Seq{3}}));
+    EXPECT_EQ(memory.view(alice)->items[0].range, (Range{Seq{3}, Seq{3}}));
 }
 
 TEST(edits, undo_takes_back_the_newest_and_undoing_the_undo_is_redo) {
@@ -82,7 +82,7 @@ TEST(edits, a_pin_shows_a_folded_message_at_once_and_unpin_gives_the_fold_back) 
     ASSERT_TRUE(splice(memory, {fold(1, 3, "sum")}));
     ASSERT_TRUE(memory.pin(alice, Seq{2}));
     EXPECT_EQ(texts(*memory.view(alice)), "[sum] two four");
-    EXPECT_TRUE(memory.view(alice)->items.at(1).pinned);
+    EXPECT_TRUE(memory.view(alice)->items[1].pinned);
     ASSERT_TRUE(memory.unpin(alice, Seq{2}));
     EXPECT_EQ(texts(*memory.view(alice)), "[sum] four");
 }

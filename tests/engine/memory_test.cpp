@@ -15,7 +15,7 @@ TEST(memory, keeps_every_byte_of_a_message) {
     const auto log = memory.log(alice);
     ASSERT_TRUE(log);
     EXPECT_EQ(*std::get<MessageEntry>(log->at(0).body).message.raw, raw);
-    EXPECT_EQ(*memory.view(alice)->items.at(0).message.raw, raw);
+    EXPECT_EQ(*memory.view(alice)->items[0].message.raw, raw);
 }
 
 TEST(memory, takes_a_message_a_list_a_request_and_wrapped_messages) {

@@ -28,11 +28,12 @@ struct Seen {
     bool operator==(const Seen&) const = default;
 };
 
-std::vector<Seen> seen_by_engine(View view) {
-    std::sort(view.items.begin(), view.items.end(),
+std::vector<Seen> seen_by_engine(const View& view) {
+    std::vector<Item> items = view.items.copy();
+    std::sort(items.begin(), items.end(),
               [](const Item& a, const Item& b) { return a.range.from < b.range.from; });
     std::vector<Seen> out;
-    for (const Item& item : view.items)
+    for (const Item& item : items)
         out.push_back(
             {item.kind == ItemKind::summary ? Seq{} : item.range.from, item.kind, item.by});
     return out;

@@ -1,4 +1,6 @@
 // Chat: plain, streamed, repeated, and cut off; and many clients at once.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <set>
 #include <thread>

@@ -1,4 +1,6 @@
 // Checkpoints by id and in lists, going back, and clearing what a header says.
+#include <gtest/gtest.h>
+
 #include "server/running.h"
 
 namespace palimpsest {

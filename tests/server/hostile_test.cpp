@@ -1,5 +1,7 @@
 // Requests that are wrong, by accident or on purpose: the right refusal, and a server that lives
 // on.
+#include <gtest/gtest.h>
+
 #include <mutex>
 
 #include "server/running.h"

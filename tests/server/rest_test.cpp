@@ -1,4 +1,6 @@
 // What clients rely on: errors that help, repeats that are harmless, pages that do not skip.
+#include <gtest/gtest.h>
+
 #include <set>
 #include <thread>
 

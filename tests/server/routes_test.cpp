@@ -1,5 +1,7 @@
 // Every route of the table is called, over each store, and answers as its row describes: status,
 // content type, and a body that fits the schema. A route without a line here fails the test.
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "server/route.h"

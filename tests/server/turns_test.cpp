@@ -1,5 +1,7 @@
 // The two halves of a turn over HTTP: which turns can be finished, with what, and what a repeat of
 // either half tells.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <thread>
 

@@ -1,0 +1,158 @@
+#include "engine/hot_views.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t view_overhead = 512;  // of the lists and maps around one view
+constexpr std::size_t item_overhead = 96;   // of what an item points to
+
+std::size_t bytes_of(std::span<const Item> items) {
+    std::size_t bytes = 0;
+    for (const Item& item : items)
+        bytes += sizeof(Item) + item_overhead + view_of(item.message.raw).size();
+    return bytes;
+}
+
+bool by_seq(const Item& a, const Item& b) {
+    return a.range.from < b.range.from;
+}
+
+bool contains(const std::vector<std::string>& ids, const std::string& id) {
+    return std::ranges::find(ids, id) != ids.end();
+}
+
+// The newest item before `i` that makes the first of its calls that is known; `i` when none does.
+std::size_t call_of(std::span<const Item> items, std::size_t i) {
+    for (const std::string& id : items[i].message.shape.results)
+        for (std::size_t j = i; j-- > 0;)
+            if (contains(items[j].message.shape.calls, id)) return j;
+    return i;
+}
+
+// Whether item `i`, behind others that are in the order of their seqs, is in its place there: its
+// call is in the group that ends before it. Never wrongly true.
+bool stands_well(std::span<const Item> items, std::size_t i, bool in_order) {
+    if (items[i].message.shape.results.empty()) return true;
+    if (!in_order) return false;
+    const std::size_t call = call_of(items, i);
+    if (call == i) return true;
+    for (std::size_t k = call + 1; k < i; ++k) {
+        const Shape& between = items[k].message.shape;
+        if (!between.calls.empty() || between.results.empty()) return false;
+        if (!contains(items[call].message.shape.calls, between.results.front())) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+View HotView::view(const Header& header) const {
+    View out;
+    out.header = header;
+    out.items = items;
+    out.totals = totals;
+    out.tokens = totals.tokens;
+    out.seq = seq;
+    out.basis = basis;
+    return out;
+}
+
+HotView make_hot(const View& view) {
+    HotView hot;
+    hot.log = view.header.log;
+    hot.seq = view.seq;
+    hot.basis = view.basis;
+    hot.epoch = view.header.epoch;
+    hot.items = view.items;
+    hot.totals = view.totals;
+    hot.in_order = std::ranges::is_sorted(view.items, by_seq);
+    hot.bytes = view_overhead + bytes_of(view.items);
+    return hot;
+}
+
+HotView extended(const HotView& old, Seq seq, std::vector<Item> more) {
+    HotView hot = old;
+    hot.seq = seq;
+    hot.bytes += bytes_of(more);
+    hot.items = old.items.with(std::move(more));
+    bool well = true;
+    for (std::size_t i = old.items.size(); well && i < hot.items.size(); ++i)
+        well = stands_well(hot.items, i, old.in_order);
+    if (well) {
+        for (std::size_t i = old.items.size(); i < hot.items.size(); ++i)
+            add_item(hot.totals, hot.items[i]);
+        return hot;
+    }
+    std::vector<Item> all = hot.items.copy();
+    std::ranges::stable_sort(all, by_seq);
+    hot.items = arrange(std::move(all));
+    hot.in_order = std::ranges::is_sorted(hot.items, by_seq);
+    hot.totals = totals_of(hot.items);
+    return hot;
+}
+
+std::size_t HotViews::Hash::operator()(const LogId& log) const {
+    std::size_t hash = 0;  // The id is random: any of its bytes will do.
+    std::memcpy(&hash, log.bytes.data() + 8, sizeof hash);
+    return hash;
+}
+
+HotViewPtr HotViews::find(const LogId& log) {
+    Shard& shard = shard_of(log);
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.by_log.find(log);
+    if (found == shard.by_log.end()) return nullptr;
+    shard.order.splice(shard.order.begin(), shard.order, found->second);
+    return *found->second;
+}
+
+void HotViews::put(HotViewPtr view) {
+    if (view->bytes > bytes_max_ || view->log.empty()) return;
+    const LogId log = view->log;
+    {
+        Shard& shard = shard_of(log);
+        const std::lock_guard lock(shard.mutex);
+        if (const auto found = shard.by_log.find(log); found != shard.by_log.end()) {
+            const HotView& old = **found->second;
+            if (old.epoch == view->epoch && old.seq > view->seq) return;
+            remove(shard, found->second);
+        }
+        bytes_ += view->bytes;
+        shard.order.push_front(std::move(view));
+        shard.by_log.emplace(log, shard.order.begin());
+    }
+    if (bytes_ > bytes_max_) make_room(log.bytes[0] % shard_count, log);
+}
+
+void HotViews::drop(const LogId& log) {
+    Shard& shard = shard_of(log);
+    const std::lock_guard lock(shard.mutex);
+    if (const auto found = shard.by_log.find(log); found != shard.by_log.end())
+        remove(shard, found->second);
+}
+
+void HotViews::remove(Shard& shard, Order::iterator at) {
+    bytes_ -= (*at)->bytes;
+    shard.by_log.erase((*at)->log);
+    shard.order.erase(at);
+}
+
+// The oldest of each shard in turn, so that the shards stay of about the same age.
+void HotViews::make_room(std::size_t first_shard, const LogId& keep) {
+    for (std::size_t empty = 0, s = first_shard; empty < shard_count; s = (s + 1) % shard_count) {
+        if (bytes_ <= bytes_max_) return;
+        const std::lock_guard lock(shards_[s].mutex);
+        Order& order = shards_[s].order;
+        if (order.empty() || order.back()->log == keep) {
+            ++empty;
+            continue;
+        }
+        empty = 0;
+        remove(shards_[s], std::prev(order.end()));
+    }
+}
+
+}  // namespace palimpsest
