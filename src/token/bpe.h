@@ -18,6 +18,10 @@ public:
     // The tokens of a piece that is not empty; valid until the next call.
     const std::vector<Token>& merge(std::string_view piece);
     std::uint32_t count(std::string_view piece);
+    bool is_token(std::string_view piece) const {
+        return vocabulary_->longest(piece.data(), piece.data() + piece.size()).size() ==
+               piece.size();
+    }
 
 private:
     using Match = Vocabulary::Match;

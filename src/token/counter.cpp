@@ -40,6 +40,16 @@ std::uint32_t Counter::count_piece(const char* at, const char* next, const char*
     return known != 0 ? known : count_new(at, small, key);
 }
 
+std::uint32_t Counter::count_growing(std::string_view piece, const Growth& growth) {
+    const auto place = static_cast<std::size_t>(piece.data() - growth.text);
+    if (!growth.piece->is_at(place) && merger_.is_token(piece)) return 1;
+    const std::uint32_t tokens = growth.piece->count(place, piece);
+    if (piece.size() <= PieceCache::longest_piece)
+        cache_.add(PieceCache::key_wide(piece.data(), static_cast<std::uint32_t>(piece.size())),
+                   tokens);
+    return tokens;
+}
+
 template <Family family>
 std::uint64_t Counter::count_valid(const char* at, const char* end) {
     std::uint64_t total = 0;
@@ -54,61 +64,6 @@ std::uint64_t Counter::count_valid(const char* at, const char* end) {
 std::uint64_t Counter::count(std::string_view text) {
     if (utf8_prefix(text) != text.size()) return encoding_.encode(text).size();
     return count_pieces(text.data(), text.data() + text.size());
-}
-
-// However the text goes on, it changes at most its last three pieces: white space up to a newline
-// and the blanks after it become one piece, as do two words and a contraction. One more is kept
-// for good measure; appending_counter_test tries every continuation that could tell.
-std::uint64_t Counter::closed_plain(const char*& at, const char* end) {
-    constexpr std::size_t kept = 4;
-    const char* starts[kept] = {};
-    std::size_t pieces = 0;
-    for (const char* next = at; next != end; ++pieces) {
-        starts[pieces % kept] = next;
-        next = piece_end(encoding_.family(), next, end);
-    }
-    if (pieces <= kept) return 0;
-    const char* const open = starts[pieces % kept];
-    std::uint64_t total = 0;
-    while (at != open) {
-        const char* const next = piece_end(encoding_.family(), at, end);
-        total += count_piece(at, next, end + padding);
-        at = next;
-    }
-    return total;
-}
-
-template <Family family>
-std::uint64_t Counter::open_pieces(const char* at, const char* end) {
-    std::uint64_t total = 0;
-    while (at != end) {
-        const char* const next = piece_end<family>(at, end);
-        total += count_piece(at, next, end + padding);
-        at = next;
-    }
-    return total;
-}
-
-std::uint64_t Counter::count_open(const char* at, const char* end) {
-    switch (encoding_.family()) {
-        case Family::o200k:
-            return open_pieces<Family::o200k>(at, end);
-        case Family::cl100k:
-            return open_pieces<Family::cl100k>(at, end);
-        case Family::qwen:
-            return open_pieces<Family::qwen>(at, end);
-        case Family::r50k:
-            break;
-    }
-    return open_pieces<Family::r50k>(at, end);
-}
-
-std::uint64_t Counter::count_closed(const char*& at, const char* end) {
-    std::uint64_t total = 0;
-    if (wide_ && encoding_.family() == Family::o200k) total = closed_wide<Family::o200k>(at, end);
-    if (wide_ && encoding_.family() == Family::cl100k) total = closed_wide<Family::cl100k>(at, end);
-    if (end - at > 32) total += closed_plain(at, end);
-    return total;
 }
 
 std::uint64_t Counter::count_pieces(const char* at, const char* end) {

@@ -4,6 +4,7 @@
 #include "palimpsest/tokenizer.h"
 
 #include "token/bpe.h"
+#include "token/growing_piece.h"
 #include "token/piece_cache.h"
 #include "token/split.h"
 
@@ -24,28 +25,48 @@ public:
     Counter(const Encoding& encoding, const CounterOptions& options);
     std::uint64_t count(std::string_view text) override;
 
-    // For a text that grows: `padding` bytes behind `end` must be readable, whatever they hold.
+    // For a text that grows: `padding` bytes behind its end must be readable, whatever they hold.
     static constexpr std::size_t padding = 80;
-    // Counts the pieces that no continuation can change and moves `at` behind them. The text must
-    // be UTF-8 and `at` the start of a piece.
-    std::uint64_t count_closed(const char*& at, const char* end);
-    // Counts the rest.
-    std::uint64_t count_open(const char* at, const char* end);
+    struct Growth {
+        const char* text = nullptr;
+        GrowingPiece* piece = nullptr;  // Counts what grows; its places are offsets in `text`.
+        std::uint64_t closed = 0, open = 0;
+    };
+    // Counts a text from `at`, the start of a piece, to its end: into `closed` what no continuation
+    // can change, moving `at` behind it, and as `open` the rest. False if it cannot, as the text is
+    // not ASCII or a piece is long; it may have counted a part of `closed` then.
+    bool grow(const char*& at, const char* end, Growth& growth);
+    // The last piece of a text that grows, or what has become of it: if it was not in the cache
+    // when it was shorter, only what is new of it is merged.
+    std::uint32_t count_last(std::string_view piece, const Growth& growth) {
+        const auto size = static_cast<std::uint32_t>(piece.size());
+        const auto place = static_cast<std::size_t>(piece.data() - growth.text);
+        if (size <= PieceCache::longest_piece && !growth.piece->is_at(place))
+            if (const std::uint32_t known = cache_.find(PieceCache::key_wide(piece.data(), size)))
+                return known;
+        return count_growing(piece, growth);
+    }
+    // The tokens of one piece.
+    std::uint32_t count_padded(std::string_view piece) {
+        const char* const end = piece.data() + piece.size();
+        return count_piece(piece.data(), end, end + padding);
+    }
+    const Encoding& encoding() const { return encoding_; }
 
 private:
     static bool has_wide();
     std::uint64_t count_pieces(const char* at, const char* end);
     template <Family family>
-    std::uint64_t open_pieces(const char* at, const char* end);
+    bool grow_last(const char*& at, const char* end, Growth& growth);
     template <Family family>
-    std::uint64_t closed_wide(const char*& at, const char* end);
-    std::uint64_t closed_plain(const char*& at, const char* end);
+    bool grow_wide(const char*& at, const char* end, Growth& growth);
     template <Family family>
     std::uint64_t count_valid(const char* at, const char* end);
     template <Family family>
     std::uint64_t count_wide(const char* at, const char* end);
     std::uint32_t count_piece(const char* at, const char* next, const char* readable_end);
     std::uint32_t count_long(std::string_view piece, const char* readable_end);
+    std::uint32_t count_growing(std::string_view piece, const Growth& growth);
     std::uint32_t count_new(const char* at, std::uint32_t size, PieceCache::Key key);
 
     // A piece of at most 64 bytes; 16 bytes must be readable from `at` on.

@@ -83,12 +83,11 @@ std::uint64_t Encoding::count(std::string_view text) const {
     return Counter(*this, CounterOptions{.cache_bits = 6}).count(text);
 }
 
-void Encoding::encode_ordinary(std::string_view text, Merger& merger,
-                               std::vector<Token>& out) const {
-    const std::size_t valid = utf8_prefix(text);
-    const std::size_t first = out.size();
-    std::size_t last_piece = first;
-    const char* const end = text.data() + valid;
+// Encodes text that is UTF-8; gives the number of tokens before its last piece.
+std::size_t Encoding::encode_pieces(std::string_view text, Merger& merger,
+                                    std::vector<Token>& out) const {
+    std::size_t last_piece = out.size();
+    const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at != end;) {
         const char* const next = piece_end(spec_.family, at, end);
         last_piece = out.size();
@@ -96,15 +95,39 @@ void Encoding::encode_ordinary(std::string_view text, Merger& merger,
         out.insert(out.end(), tokens.begin(), tokens.end());
         at = next;
     }
-    if (valid == text.size()) return;
-    // See the head of encoding.h.
+    return last_piece;
+}
+
+// See the head of encoding.h. Cuts the tokens off `out` that are merged with what follows, down to
+// `first` at most, and gives the number of their bytes.
+std::size_t Encoding::cut_tail(std::size_t first, std::size_t last_piece,
+                               std::vector<Token>& out) const {
     if (last_piece < out.size() && is_blank(vocabulary_.bytes(out[last_piece])))
         while (last_piece > first && is_blank(vocabulary_.bytes(out[last_piece - 1]))) --last_piece;
-    std::size_t from = valid;
-    for (std::size_t i = last_piece; i < out.size(); ++i) from -= vocabulary_.length(out[i]);
+    std::size_t bytes = 0;
+    for (std::size_t i = last_piece; i < out.size(); ++i) bytes += vocabulary_.length(out[i]);
     out.resize(last_piece);
+    return bytes;
+}
+
+void Encoding::encode_ordinary(std::string_view text, Merger& merger,
+                               std::vector<Token>& out) const {
+    const std::size_t valid = utf8_prefix(text);
+    const std::size_t first = out.size();
+    const std::size_t last_piece = encode_pieces(text.substr(0, valid), merger, out);
+    if (valid == text.size()) return;
+    const std::size_t from = valid - cut_tail(first, last_piece, out);
     const auto& tokens = merger.merge(text.substr(from));
     out.insert(out.end(), tokens.begin(), tokens.end());
+}
+
+Encoding::BrokenTail Encoding::broken_tail(std::string_view text) const {
+    std::vector<Token> out;
+    Merger merger(vocabulary_);
+    const std::size_t valid = utf8_prefix(text);
+    const std::size_t last_piece = encode_pieces(text.substr(0, valid), merger, out);
+    const std::size_t from = valid - cut_tail(0, last_piece, out);
+    return {from, out.size()};
 }
 
 std::vector<Token> Encoding::encode(std::string_view text, Specials specials) const {

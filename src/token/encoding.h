@@ -52,11 +52,20 @@ public:
     // `invalid_request` names the first id that does not exist.
     Result<std::string> decode(std::span<const Token> tokens) const;
 
+    // Where the part starts that is merged as one piece, in a text that is not UTF-8.
+    struct BrokenTail {
+        std::size_t at = 0;
+        std::uint64_t tokens_before = 0;
+    };
+    BrokenTail broken_tail(std::string_view text) const;
+
     const Vocabulary& vocabulary() const { return vocabulary_; }
     Family family() const { return spec_.family; }
 
 private:
     void encode_ordinary(std::string_view text, Merger& merger, std::vector<Token>& out) const;
+    std::size_t encode_pieces(std::string_view text, Merger& merger, std::vector<Token>& out) const;
+    std::size_t cut_tail(std::size_t first, std::size_t last_piece, std::vector<Token>& out) const;
     const SpecialToken* special(Token token) const;
 
     EncodingSpec spec_;

@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 namespace palimpsest {
 
@@ -59,12 +60,12 @@ constexpr Bits digit_starts(Bits digit) {
 
 // Takes contractions into account: o200k appends one to a word, cl100k makes it a piece.
 template <Family family>
-Bits with_contractions(Bits starts, Bits candidates, Bits letters, const char* text) {
+Bits with_contractions(Bits starts, Bits candidates, Bits letters, std::string_view text) {
     unsigned after = 64;
     for (; candidates != 0; candidates &= candidates - 1) {
         const auto at = static_cast<unsigned>(std::countr_zero(candidates));
         if (family == Family::o200k && at == after) continue;
-        const std::uint32_t size = contraction(text + at, text + 64);
+        const std::uint32_t size = contraction(text.data() + at, text.data() + text.size());
         if (size == 0) continue;
         after = at + size;
         starts &= ~(((Bits{1} << size) - 1) << at);
@@ -89,8 +90,14 @@ inline unsigned certain(const ByteMasks& m, Bits white, Bits own_white, Bits sto
     return quote == 0 ? 0 : (quote - 1 < last ? quote - 1 : last);
 }
 
+struct Cut {
+    Bits starts = 0, white = 0, own_white = 0;
+    Bits stop_at = 0;  // From the first of these on, `starts` are not known.
+};
+
+// `ends` is the last byte of the text, if that is in the window.
 template <Family family>
-inline Bits piece_starts(const ByteMasks& m, const char* text) {
+inline Cut cut(const ByteMasks& m, std::string_view text, Bits ends) {
     static_assert(family == Family::o200k || family == Family::cl100k);
     constexpr bool cased = family == Family::o200k;
     const Bits letters = m.upper | m.lower;
@@ -103,14 +110,32 @@ inline Bits piece_starts(const ByteMasks& m, const char* text) {
     const Bits word_starts = letters & ~((letters | blanks | sign_starts) << 1);
     Bits starts = sign_starts | word_starts | digit_starts(m.digit);
     starts |= own_white & ~(own_white << 1);
-    starts |= blanks & ~(white >> 1);
+    starts |= blanks & ~(white >> 1 | ends);
     starts |= indents(blanks, m.newline, m.newline & ~taken);
     if (cased) starts |= m.upper & (m.lower << 1);
     const Bits quotes =
         m.quote & (letters >> 1) & (cased ? letters << 1 : ~((signs | m.space) << 1));
     if (quotes != 0) starts = with_contractions<family>(starts, quotes, letters, text);
-    const Bits stop_at = m.high | (cased ? m.slash & (taken << 1) : 0);
-    return (starts & up_to(certain(m, white, own_white, stop_at))) | 1;
+    return {starts, white, own_white, m.high | (cased ? m.slash & (taken << 1) : 0)};
+}
+
+template <Family family>
+inline Bits piece_starts(const ByteMasks& m, const char* text) {
+    const Cut found = cut<family>(m, {text, 64}, 0);
+    return (found.starts & up_to(certain(m, found.white, found.own_white, found.stop_at))) | 1;
+}
+
+// All starts of an ASCII text of 1 to 64 bytes that ends there; 0 if they cannot be told. `m` may
+// hold anything behind the end.
+template <Family family>
+inline Bits all_starts(ByteMasks m, std::string_view text) {
+    const Bits inside = up_to(static_cast<unsigned>(text.size()) - 1);
+    m.upper &= inside, m.lower &= inside, m.digit &= inside, m.space &= inside;
+    m.blank &= inside, m.newline &= inside, m.quote &= inside, m.slash &= inside;
+    if ((m.high & inside) != 0) return 0;
+    m.high |= ~inside;
+    const Cut found = cut<family>(m, text, Bits{1} << (text.size() - 1));
+    return (found.stop_at & inside) != 0 ? 0 : (found.starts & inside) | 1;
 }
 
 }  // namespace window

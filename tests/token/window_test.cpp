@@ -34,11 +34,13 @@ ByteMasks masks_of(std::string_view text) {
 
 std::string random_text(std::mt19937& random, std::size_t size) {
     static const std::vector<std::string> parts = {
-        " ",      " ",         "  ",     "\n",     "\r\n", "\t",      "\n\n    ", " \n",   "'",
-        "'s",     "'S",        "'re",    "'LL",    "'l",   "'v",      "a",        "foo",   "Bar",
-        "HTTP",   "camelCase", "1",      "22",     "3333", "1234567", "/",        "//",    "!",
-        "...",    "{\n",       "}\n",    "/*",     "!\n/", "\v",      "\"",       "don't", "it's'd",
-        "\u00e9", "\u6f22",    "\u3000", "\u017f", "\x01", "the",     " of",      "    "};
+        " ",      " ",      "  ",     "\n",        "\r\n",   "\t",     "\n\n    ", " \n",
+        "'",      "'s",     "'S",     "'re",       "'LL",    "'l",     "'v",       "a",
+        "foo",    "Bar",    "HTTP",   "camelCase", "1",      "22",     "3333",     "1234567",
+        "/",      "//",     "!",      "...",       "{\n",    "}\n",    "/*",       "!\n/",
+        "\v",     "\"",     "don't",  "it's'd",    "\u00e9", "\u6f22", "\u3000",   "\u017f",
+        "\x01",   "the",    " of",    "    ",      "\u0301", "\u01c5", "\u0416",   "\u0436",
+        "\u0661", "\u2028", "\u200d", "\u6f22A"};
     std::string text;
     while (text.size() < size) text += parts[random() % parts.size()];
     return text;
@@ -98,7 +100,7 @@ TEST(appending_counter, is_right_after_every_byte_that_completes_a_character) {
         const auto encoding = *open_encoding(spec.name);
         Counter wide(*encoding, {.cache_bits = 6});
         Counter plain(*encoding, {.cache_bits = 6, .wide = false});
-        for (int i = 0; i < 60; ++i) {
+        for (int i = 0; i < 150; ++i) {
             const std::string text = random_text(random, 120);
             AppendingCounter first(wide), second(plain);
             for (std::size_t n = 0; n < text.size(); ++n) {
@@ -134,25 +136,54 @@ TEST(appending_counter, no_continuation_changes_what_was_closed) {
             }
 }
 
-TEST(appending_counter, settles_text_without_borders_and_bytes_that_are_no_text) {
-    const auto encoding = *open_encoding("o200k_base");
-    Counter counter(*encoding, {});
-    for (const std::string unit : {"abcxyz", "\xFFq ", "   ", "!?", "\xE6\xBC\xA2"}) {
-        AppendingCounter growing(counter);
-        std::string all;
-        for (int i = 0; i < 4000; ++i) {
-            growing.append(unit);
-            all += unit;
-            if (all.size() > 4000) continue;
-            EXPECT_EQ(growing.count(), encoding->encode(all).size());
+// Words, signs and white space without end, what ends them, and what joins them again.
+TEST(appending_counter, is_exact_in_pieces_of_thousands_of_bytes) {
+    const std::string_view units[] = {
+        "abcxyz", "ABC",          "   ", "!?",      "\u6f22\u5b57", "\t \n",  "!!/",
+        "\u0301", "aB",           "123", "\u6f22A", "\r\n",         "\u01c5", "\u0430\u0411",
+        "\u3000", "\u0661\u0662", "'",   "/\n"};
+    const std::string_view ends[] = {"'",  "'l",     "'ll", " ",  " and then\n",
+                                     "Ab", "\u6f22", "1",   "!\n"};
+    std::mt19937 random(11);
+    for (const EncodingSpec& spec : encoding_table()) {
+        const auto encoding = *open_encoding(spec.name);
+        Counter counter(*encoding, {.cache_bits = 6});
+        for (int i = 0; i < 60; ++i) {
+            AppendingCounter growing(counter);
+            for (int run = 0; run < 3; ++run) {
+                const std::string_view unit = units[random() % std::size(units)];
+                const std::size_t times = 700 + random() % 300;
+                for (std::size_t n = 0; n < times; ++n) {
+                    growing.append(unit);
+                    if (n % 97 != 0) continue;
+                    ASSERT_EQ(growing.count(), encoding->encode(growing.text()).size())
+                        << spec.name << ": ..." << growing.text().substr(growing.text().size() - 9);
+                }
+                for (int n = 0; n < 3; ++n) {
+                    growing.append(ends[random() % std::size(ends)]);
+                    ASSERT_EQ(growing.count(), encoding->encode(growing.text()).size())
+                        << spec.name << ": ..." << growing.text().substr(growing.text().size() - 9);
+                }
+            }
         }
-        growing.settle();
-        EXPECT_EQ(growing.count(), encoding->encode(all).size());
-        // A border comes after all.
-        growing.append(" and then\n");
-        growing.append("the end.");
-        growing.settle();
-        EXPECT_EQ(growing.count(), encoding->encode(all + " and then\nthe end.").size());
+    }
+}
+
+TEST(appending_counter, is_exact_in_bytes_that_are_no_text) {
+    std::mt19937 random(12);
+    for (const EncodingSpec& spec : encoding_table()) {
+        const auto encoding = *open_encoding(spec.name);
+        Counter counter(*encoding, {.cache_bits = 6});
+        for (const std::string head : {"", "word", "two words \n\t ", "\u6f22  "}) {
+            AppendingCounter growing(counter);
+            growing.append(head);
+            growing.append("\xFF");
+            for (int n = 0; n < 400; ++n) {
+                growing.append(random_text(random, 1));
+                if (n % 7 == 0) growing.append("\xC3");
+                ASSERT_EQ(growing.count(), encoding->encode(growing.text()).size()) << spec.name;
+            }
+        }
     }
 }
 
