@@ -7,8 +7,14 @@ namespace {
 
 constexpr int busy_timeout_ms = 10'000;
 
+// The kind of an error. The file of shared memory beside the store could not be made longer: what
+// it needs is space, whatever the library calls it.
+int kind_of_error(int error) {
+    return error == SQLITE_IOERR_SHMSIZE ? SQLITE_FULL : error & 0xff;
+}
+
 ErrorCode code_of(int error) {
-    switch (error & 0xff) {
+    switch (kind_of_error(error)) {
         case SQLITE_FULL:
             return ErrorCode::no_space;
         case SQLITE_TOOBIG:
@@ -28,7 +34,7 @@ ErrorCode code_of(int error) {
 }
 
 std::string_view advice_for(int error) {
-    switch (error & 0xff) {
+    switch (kind_of_error(error)) {
         case SQLITE_FULL:
             return "; free some space, nothing else is needed";
         case SQLITE_BUSY:

@@ -5,8 +5,9 @@
 namespace palimpsest {
 namespace {
 
-// How far the scan looks behind a place that cannot be read.
-constexpr std::int64_t rows_skipped_max = 1000;
+// How far the scan looks behind a place that cannot be read: a lost page deep in the tree hides
+// many thousands of rows.
+constexpr std::int64_t rows_skipped_max = std::int64_t{1} << 40;
 
 class Scan {
 public:
@@ -15,12 +16,7 @@ public:
     }
 
     std::map<std::int64_t, std::uint64_t> run() {
-        std::int64_t skipped = 0;
-        while (skipped < rows_skipped_max) {
-            const std::int64_t before = next_;
-            if (read_on()) break;
-            skipped = next_ > before ? 0 : skipped + 1;
-            ++next_;
+        while (!read_on() && skip_damage()) {
         }
         std::map<std::int64_t, std::uint64_t> counts;
         for (const auto& [log, seqs] : good_) counts[log] = seqs.size();
@@ -38,6 +34,8 @@ private:
             const Result<bool> row = query.step();
             if (!row) return false;
             if (!*row) return true;
+            // On a damaged page rows may come in any order: never go back.
+            if (query.integer_at(9) < next_) return false;
             next_ = query.integer_at(9) + 1;
             const auto log = logs_.find(query.integer_at(8));
             if (log == logs_.end()) continue;
@@ -46,6 +44,30 @@ private:
             if (entry && entry->seq > header.base && entry->seq <= header.end)
                 good_[log->first].insert(entry->seq);
         }
+    }
+
+    // Goes to the next row that can be read, in steps that double and are then halved back: a
+    // damaged page hides rows that follow each other.
+    bool skip_damage() {
+        std::int64_t bad = next_, step = 1;
+        while (step < rows_skipped_max && !readable_from(next_ + step)) {
+            bad = next_ + step;
+            step *= 2;
+        }
+        if (step >= rows_skipped_max) return false;
+        std::int64_t good = next_ + step;
+        while (good - bad > 1) {
+            const std::int64_t middle = bad + (good - bad) / 2;
+            (readable_from(middle) ? good : bad) = middle;
+        }
+        next_ = good;
+        return true;
+    }
+    bool readable_from(std::int64_t id) {
+        SqliteQuery query = db_.query("SELECT id FROM entry NOT INDEXED WHERE id >= ? ORDER BY id");
+        query.integer(id);
+        const Result<bool> row = query.step();
+        return row && (!*row || query.integer_at(0) >= id);
     }
 
     SqliteDatabase& db_;

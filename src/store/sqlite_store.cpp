@@ -1,5 +1,6 @@
 #include "store/sqlite_store.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -18,9 +19,11 @@ constexpr std::size_t keys_pruned_by_sweep = 1000;
 
 // What is removed is overwritten, in the write-ahead log first: that takes space of its own.
 Result<void> with_advice(Result<void> removed) {
-    if (!removed && removed.error().code == ErrorCode::no_space)
-        removed.error().message +=
-            "; removing needs some space itself: free some outside the store first, then repeat it";
+    if (removed || removed.error().code != ErrorCode::no_space) return removed;
+    std::string& message = removed.error().message;
+    message.resize(std::min(message.find(';'), message.size()));
+    message +=
+        "; removing needs some space itself: free some outside the store first, then repeat it";
     return removed;
 }
 

@@ -98,8 +98,10 @@ Result<void> write_all(int fd, std::string_view text) {
     const bool good = ::ftruncate(fd, 0) == 0 && ::pwrite(fd, text.data(), text.size(), 0) ==
                                                      static_cast<ssize_t>(text.size());
     if (good) return {};
-    return fail(code_of_errno(errno),
-                std::string("cannot write the lock file: ") + std::strerror(errno));
+    const int number = errno;
+    return fail(code_of_errno(number),
+                std::string("cannot write the lock file: ") + std::strerror(number) +
+                    (number == ENOSPC ? "; free some space on the disk of the store" : ""));
 }
 
 }  // namespace

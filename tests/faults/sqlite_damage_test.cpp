@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
 
 #include "store/sqlite_fixture.h"
+#include "store/sqlite_inspect.h"
 
 namespace palimpsest {
 namespace {
@@ -108,6 +110,50 @@ TEST(sqlite_damage, a_truncated_file_is_refused_or_right) {
                 refused);
     put_file(path, whole);
     EXPECT_FALSE(judge(folder.url(), contents).refused);
+}
+
+std::size_t count_of(const CheckReport& report, std::string_view what) {
+    return static_cast<std::size_t>(std::ranges::count(report.findings, what, &Finding::what));
+}
+
+// What is called whole must be no more than what the pages that are left can hold.
+TEST(sqlite_damage, a_truncated_file_is_looked_into_as_far_as_it_goes) {
+    const TestFolder folder(quick_place());
+    const Contents contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    std::size_t most = 0;
+    for (std::size_t length = 1; length < whole.size(); length += 3001) {
+        put_file(path, std::string_view(whole).substr(0, length));
+        const Result<CheckReport> report = inspect_sqlite(folder.url());
+        ASSERT_TRUE(report) << "cut at " << length << ": " << report.error().message;
+        EXPECT_GT(report->findings.size(), count_of(*report, "readable")) << "cut at " << length;
+        most = std::max(most, count_of(*report, "readable"));
+        EXPECT_EQ(bytes_of_file(path).size(), length);
+    }
+    EXPECT_GT(most, contents.size() / 2);
+    EXPECT_LT(most, contents.size() + 1);
+    put_file(path, whole);
+    EXPECT_EQ(count_of(*inspect_sqlite(folder.url()), "readable"), contents.size());
+}
+
+// Without its first page nothing says where the tables are; all stores have them in one place.
+TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
+    const TestFolder folder(quick_place());
+    const Contents contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    constexpr std::size_t page = 8192;
+    for (std::size_t at = 0; at < whole.size(); at += page) {
+        std::string bytes = whole;
+        bytes.replace(at, page, page, '\0');
+        put_file(path, bytes);
+        const Result<CheckReport> report = inspect_sqlite(folder.url());
+        ASSERT_TRUE(report) << "page " << at / page + 1 << ": " << report.error().message;
+        const std::size_t readable = count_of(*report, "readable");
+        EXPECT_TRUE(at > 0 || readable == contents.size()) << readable;
+        EXPECT_GT(report->findings.size(), readable) << "page " << at / page + 1;
+    }
 }
 
 TEST(sqlite_damage, a_flipped_byte_is_never_given_out_as_right) {

@@ -9,10 +9,36 @@ from fault_run import Folder, dump, finish, program
 SMALL, LARGE = "400k", "8m"
 
 
+def erase_when_full(folder):
+    """Removing needs space too: it is refused as no_space, says what to do, and works afterwards."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)
+    pal = [os.path.join(sys.argv[1], "pal")]
+    store = ["--store", f"sqlite:{folder}/store.db"]
+    lines = "\n".join(['{"role":"user","content":"%s"}' % ("x" * 1000)] * 300)
+    subprocess.run(pal + ["append", "a"] + store, input=lines.encode(), check=True,
+                   stdout=subprocess.DEVNULL)
+    filler, failures = os.path.join(folder, "filler"), []
+    for left, advice in ((0, "free some space"), (4, "free some space"),
+                         (60, "free some outside the store first")):
+        free = os.statvfs(folder)
+        with open(filler, "wb") as file:
+            file.write(bytes(free.f_bavail * free.f_frsize - left * 1024))
+        done = subprocess.run(pal + ["erase", "a"] + store, capture_output=True, check=False)
+        if done.returncode != 12 or advice.encode() not in done.stderr:
+            failures.append(f"{left} KB left: status {done.returncode}, {done.stderr.decode()}")
+        os.remove(filler)
+    done = subprocess.run(pal + ["erase", "a"] + store, capture_output=True, check=False)
+    if done.stdout != b"erased 300 entries\n":
+        failures.append(f"with space again: {done.stdout.decode()}{done.stderr.decode()}")
+    subprocess.run(["umount", folder], check=True)
+    return failures
+
+
 def inside(folder):
+    erase_failures = erase_when_full(folder)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "none", folder], check=True)
     url = f"sqlite:{folder}/store.db"
-    failures, acks = [], []
+    failures, acks = erase_failures, []
     with subprocess.Popen([program(), "fill", url, "900"], text=True, bufsize=1,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as filler:
         def until_waiting():
