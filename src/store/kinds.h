@@ -20,4 +20,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
 Result<std::unique_ptr<Store>> open_postgres_store(std::string_view rest,
                                                    const StoreOptions& options);
 
+// `DIR?sync=always|interval|never&interval=DURATION`. Defaults: always, 1s.
+Result<std::unique_ptr<Store>> open_files_store(std::string_view rest, const StoreOptions& options);
+
 }  // namespace palimpsest

@@ -11,6 +11,8 @@ namespace {
 constexpr StoreKind kinds[] = {
     {"memory", open_memory_store, "memory:[?ttl=1h&max=10000]  in memory, gone with the process"},
     {"sqlite", open_sqlite_store, "sqlite:PATH[?sync=full&readers=8]  one file, durable"},
+    {"files", open_files_store,
+     "files:DIR[?sync=always&interval=1s]  a folder, a file for each conversation, durable"},
     {"postgres", open_postgres_store,
      "postgres://USER@HOST/DATABASE[?schema=NAME&pool=16]  a server that several of ours share"},
 };

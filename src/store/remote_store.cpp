@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/http_client.h"
+#include "store/holder.h"
 #include "store/port_wire.h"
 #include "store/store_lock.h"
 
@@ -172,10 +173,9 @@ Result<std::unique_ptr<RemoteStore>> make_remote_store(RemoteStoreOptions option
 // Who holds the file of a store that lives in one; none for other stores. A holder that does not
 // say who it is has the pid 0.
 std::optional<LockInfo> holder_of(std::string_view url) {
-    constexpr std::string_view scheme = "sqlite:";
-    if (!url.starts_with(scheme)) return std::nullopt;
-    url.remove_prefix(scheme.size());
-    const auto path = canonical_path(std::string(url.substr(0, url.find('?'))));
+    if (!url.starts_with("sqlite:") && !url.starts_with("files:")) return std::nullopt;
+    url.remove_prefix(url.find(':') + 1);
+    const auto path = canonical_path(store_path(url));
     if (!path) return std::nullopt;
     auto info = read_lock_info(*path);
     return info ? *std::move(info) : LockInfo{};

@@ -1,11 +1,8 @@
 // Reads the options of `sqlite:` from its URL: sqlite:PATH?sync=full&readers=8.
-#include <unistd.h>
-
 #include <charconv>
-#include <fstream>
 #include <string>
 
-#include "base/clock.h"
+#include "store/holder.h"
 #include "store/kinds.h"
 #include "store/sqlite_store.h"
 
@@ -37,29 +34,6 @@ Result<void> set_option(SqliteStoreOptions& options, std::string_view name,
     return wrong("readers is a number from 1 to 64");
 }
 
-Result<void> set_options(SqliteStoreOptions& options, std::string_view fields) {
-    while (!fields.empty()) {
-        const std::string_view field = fields.substr(0, fields.find('&'));
-        const std::size_t equals = std::min(field.find('='), field.size());
-        PAL_CHECK(set_option(options, field.substr(0, equals),
-                             field.substr(std::min(equals + 1, field.size()))));
-        fields.remove_prefix(std::min(fields.size(), field.size() + 1));
-    }
-    return {};
-}
-
-// "pal serve": the program's file name and, if it looks like a command, its first argument.
-std::string program_name() {
-    std::ifstream file("/proc/self/cmdline", std::ios::binary);
-    std::string program, first;
-    std::getline(file, program, '\0');
-    std::getline(file, first, '\0');
-    program.erase(0, program.rfind('/') + 1);
-    const bool command = !first.empty() && first.size() <= 16 &&
-                         first.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == first.npos;
-    return command ? program + " " + first : program;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
@@ -72,12 +46,10 @@ Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
     if (chosen.path.starts_with(":"))
         return fail(ErrorCode::invalid_request,
                     "sqlite: needs the path of a file; for a store in memory use memory:", "store");
-    PAL_CHECK(set_options(chosen, rest.substr(std::min(mark + 1, rest.size()))));
-    chosen.holder = {.pid = ::getpid(),
-                     .program = program_name(),
-                     .address = options.holder_address,
-                     .token = options.holder_token,
-                     .since = system_now()};
+    PAL_CHECK(
+        each_url_option(rest.substr(std::min(mark + 1, rest.size())),
+                        [&](auto name, auto value) { return set_option(chosen, name, value); }));
+    chosen.holder = own_lock_info(options);
     PAL_TRY(store, SqliteStore::open(std::move(chosen)));
     return std::unique_ptr<Store>(std::move(store));
 }

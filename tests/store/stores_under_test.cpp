@@ -25,6 +25,7 @@ constexpr Row rows[] = {
     {"memory", "memory:", false},
     {"wire", "memory:", false},
     {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
+    {"files", "files:FOLDER/store?sync=never", true},
     {"postgres", "", true, "PAL_TEST_POSTGRES"},
 };
 

@@ -1,0 +1,64 @@
+// The journal of the files store: what is acknowledged is here first, whatever file it belongs to,
+// so that one sync serves many conversations.
+//
+// One file, written over from its start after every checkpoint. A group is one frame: it is there
+// whole or not at all. Frames are salted with the generation, which grows at every checkpoint, so
+// what is left of earlier ones is never taken for new. The file is filled with zeros ahead of the
+// writing: a sync of bytes that are already there is cheaper than one that makes a file longer.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "store/files_disk.h"
+#include "store/files_format.h"
+
+namespace palimpsest {
+
+enum class JournalOutcome : std::uint8_t { done, failed, unknown };
+
+class FilesJournal {
+public:
+    // Makes the file when it is not there.
+    static Result<FilesJournal> open(const std::string& path, bool syncs);
+
+    std::uint64_t generation() const { return generation_; }
+    std::uint64_t bytes() const { return end_ - first_group_at; }
+    bool was_there() const { return was_there_; }
+
+    // Each whole group, in order. At opening, whatever is there; later, what was acknowledged.
+    using Each = std::function<Result<void>(std::string_view group)>;
+    Result<void> replay_found(const Each& each);
+    Result<void> replay_acknowledged(const Each& each);
+
+    // Writes the group behind the last one. `failed`: it is not there and never will be. `unknown`:
+    // nothing more may be written before renew().
+    JournalOutcome append(std::string_view group, bool sync, Error& error);
+    Result<void> sync();
+    // Forgets every group: they are elsewhere, and durable. With `wipe` no byte of them stays.
+    Result<void> reset(bool wipe);
+    // A new file in place of this one, which cannot be trusted any more.
+    Result<void> renew();
+    // Leaves nothing but the head.
+    Result<void> shrink();
+
+private:
+    FilesJournal(std::string path, bool syncs) : path_(std::move(path)), syncs_(syncs) {}
+    Result<void> write_head(DiskFile& file, std::uint64_t generation);
+    Result<void> read_head();
+    Result<void> make_room(std::uint64_t size);
+    static constexpr std::uint64_t first_group_at = 64;
+
+    std::string path_;
+    bool syncs_ = true;
+    DiskFile file_;
+    std::uint64_t generation_ = 0;
+    std::uint64_t end_ = first_group_at;  // behind the last group
+    std::uint64_t filled_ = 0;            // how far the file goes
+    std::uint64_t used_ = 0;              // how far groups were ever written
+    bool was_there_ = false;
+    std::string buffer_;
+};
+
+}  // namespace palimpsest

@@ -1,0 +1,53 @@
+// Reads the options of `files:` from its URL: files:DIR?sync=always&interval=1s.
+#include <algorithm>
+
+#include "base/time.h"
+#include "store/files_store.h"
+#include "store/holder.h"
+#include "store/kinds.h"
+
+namespace palimpsest {
+namespace {
+
+Result<void> set_option(FilesStoreOptions& options, std::string_view name, std::string_view value) {
+    const auto wrong = [](std::string what) {
+        return fail(ErrorCode::invalid_request, "files: " + what, "store");
+    };
+    if (name == "interval") {
+        PAL_TRY(interval, parse_duration(value));
+        if (interval <= Duration::zero()) return wrong("interval is longer than 0");
+        options.interval = interval;
+        return {};
+    }
+    if (name != "sync")
+        return wrong("has the options sync and interval, not \"" + std::string(name) + "\"");
+    if (value == "always")
+        options.sync = FilesSync::always;
+    else if (value == "interval")
+        options.sync = FilesSync::interval;
+    else if (value == "never")
+        options.sync = FilesSync::never;
+    else
+        return wrong("sync is always, interval or never");
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_files_store(std::string_view rest,
+                                                const StoreOptions& options) {
+    FilesStoreOptions chosen{.path = store_path(rest),
+                             .clock = options.clock,
+                             .holder = own_lock_info(options),
+                             .create = options.create};
+    if (chosen.path.empty() || chosen.path.find('\0') != std::string::npos)
+        return fail(ErrorCode::invalid_request, "files: needs the path of a folder", "store");
+    const std::size_t mark = std::min(rest.find('?'), rest.size());
+    PAL_CHECK(
+        each_url_option(rest.substr(std::min(mark + 1, rest.size())),
+                        [&](auto name, auto value) { return set_option(chosen, name, value); }));
+    PAL_TRY(store, FilesStore::open(std::move(chosen)));
+    return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,198 @@
+// Opening a files store: the tables, or, when they cannot be trusted, the files of the logs
+// themselves; then what the journal has on top of them.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "base/wire.h"
+#include "store/files_store.h"
+#include "store/port_fields.h"
+
+namespace palimpsest {
+namespace {
+
+using Logs = std::map<LogId, FilesLog>;
+
+Result<void> read_index_row(Logs& logs, std::string_view key, std::string_view value) {
+    FilesLog log;
+    WireReader in(value);
+    log.version = in.varint();
+    log.length = in.varint();
+    PAL_TRY(state, decode_state(in.bytes(in.left())));
+    log.state = std::move(state);
+    if (index_key(log.header().log) != key)
+        return fail(ErrorCode::internal, "a row of the index is under another's key");
+    const LogId uid = log.header().log;
+    logs.emplace(uid, std::move(log));
+    return {};
+}
+
+Result<void> read_record_row(FilesCatalog& catalog, std::string_view value) {
+    WireReader in(value);
+    Record record;
+    FieldReader read(in);
+    read(record);
+    if (!read.done()) return fail(ErrorCode::internal, "a row of the records does not decode");
+    catalog.record_version = std::max(catalog.record_version, record.version);
+    catalog.records().insert_or_assign(record.key, record);
+    return {};
+}
+
+// Folds the frames of the file from `from` to `log.length` into its state.
+Result<void> fold_file(const DiskFile& file, FilesLog& log, const LogId& uid, std::uint64_t from) {
+    FrameReader frames(file, uid, log.length);
+    frames.go_to(from);
+    for (;;) {
+        PAL_TRY(frame, frames.next());
+        if (!frame) return {};
+        if (const auto found = read_log_frame(*frame)) fold_frame(log.state, *found);
+    }
+}
+
+// A log from its file alone; none when the file does not say what it is.
+Result<std::optional<FilesLog>> read_log_file(FilesFolder& folder, const LogFileName& name,
+                                              std::vector<std::string>& notices) {
+    PAL_TRY(file, folder.open({name.log, name.number}, DiskFile::Mode::write));
+    PAL_TRY(size, file->size());
+    FilesLog log{.version = name.number, .length = size};
+    FrameReader frames(*file, name.log, size);
+    for (;;) {
+        PAL_TRY(frame, frames.next());
+        if (!frame) break;
+        if (const auto found = read_log_frame(*frame)) fold_frame(log.state, *found);
+    }
+    if (frames.bad_tail()) {
+        notices.push_back(name.path + ": " + std::to_string(size - frames.at()) +
+                          " bytes at its end are no whole record and were cut off");
+        log.length = frames.at();
+        if (log.length > 0) PAL_CHECK(file->cut(log.length));
+    }
+    if (log.header().log != name.log) return std::nullopt;
+    return log;
+}
+
+Result<void> rebuild(FilesFolder& folder, Logs& logs, std::vector<std::string>& notices) {
+    PAL_TRY(names, folder.log_files());
+    // The highest version that can be read is the log.
+    std::ranges::sort(names, [](const auto& a, const auto& b) {
+        return std::pair(a.log, a.number) > std::pair(b.log, b.number);
+    });
+    logs.clear();
+    for (const LogFileName& name : names) {
+        if (name.part || logs.contains(name.log)) continue;
+        PAL_TRY(log, read_log_file(folder, name, notices));
+        if (log)
+            logs.emplace(name.log, std::move(*log));
+        else
+            notices.push_back(name.path + ": no whole record says which conversation it is");
+    }
+    return {};
+}
+
+Result<void> replay_put(FilesFolder& folder, Logs& logs, const LogFileId& id, std::uint64_t at,
+                        std::string_view bytes) {
+    const auto known = logs.find(id.log);
+    if (known != logs.end() && known->second.version > id.version) return {};
+    const Result<void> written = folder.write(id, at, bytes);
+    // A file that goes further on in the journal, and is gone already.
+    if (!written && written.error().code == ErrorCode::not_found) return {};
+    PAL_CHECK(written);
+    FilesLog& log = logs[id.log];
+    log.version = id.version;
+    log.length = at + bytes.size();
+    PAL_TRY(file, folder.open(id, DiskFile::Mode::write));
+    return fold_file(*file, log, id.log, at);
+}
+
+Result<void> replay_journal(FilesDisk& disk, Logs& logs, FilesCatalog& catalog) {
+    FilesFolder& folder = *disk.folder;
+    const ReplayTarget target{
+        .put = [&](const LogFileId& id, std::uint64_t at,
+                   std::string_view bytes) { return replay_put(folder, logs, id, at, bytes); },
+        .swap = [&](const LogFileId& id, std::uint64_t length, LogState state) -> Result<void> {
+            FilesLog& log = logs[id.log];
+            if (log.version > id.version) return {};
+            log.version = id.version;
+            log.length = length;
+            log.state = std::move(state);
+            return {};
+        },
+        .drop =
+            [&](const LogId& log) {
+                folder.remove_all(log);
+                logs.erase(log);
+            },
+        .record =
+            [&](const RecordKey& key, std::optional<Record> record, std::uint64_t version) {
+                catalog.record_version = std::max(catalog.record_version, version);
+                if (record)
+                    catalog.records().insert_or_assign(key, std::move(*record));
+                else
+                    catalog.records().erase(key);
+            },
+    };
+    return disk.journal.replay_found(
+        [&](std::string_view group) { return replay_change(group, target); });
+}
+
+void fill_catalog(FilesCatalog& catalog, Logs logs, std::vector<std::string>& notices) {
+    std::vector<FilesLog*> order;
+    for (auto& [uid, log] : logs)
+        if (log.header().log == uid) order.push_back(&log);
+    // Where two claim a name (only a rebuilt index can bring that), the newer one has it.
+    std::ranges::sort(order, {}, [](const FilesLog* log) { return log->header().created; });
+    for (FilesLog* log : order) {
+        if (log->named() && catalog.find(log->header().name))
+            notices.push_back("two logs are called \"" + log->header().name.id +
+                              "\"; the newer one is");
+        catalog.add(std::move(*log));
+    }
+    catalog.tie();
+}
+
+// All that was found is durable, and the journal empty.
+Result<void> settle_disk(FilesDisk& disk, const FilesCatalog& catalog) {
+    PAL_CHECK(disk.folder->sync());
+    const std::uint64_t next = disk.journal.generation() + 1;
+    PAL_CHECK(disk.records.compact(catalog.record_version, [&](const auto& put) {
+        for (const auto& [key, record] : catalog.records())
+            put(record_key(key), record_value(record));
+    }));
+    PAL_CHECK(disk.index.compact(next, [&](const auto& put) {
+        for (const auto& [uid, log] : catalog.logs()) put(index_key(uid), index_value(*log));
+    }));
+    return disk.journal.reset(false);
+}
+
+}  // namespace
+
+Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCatalog& catalog,
+                                  std::vector<std::string>& notices) {
+    Logs logs;
+    auto folder = std::make_unique<FilesFolder>(path, syncs);
+    PAL_TRY(index, KeyedFile::open(folder->file("index"), syncs, [&](auto key, auto value) {
+                return read_index_row(logs, key, value);
+            }));
+    PAL_TRY(records, KeyedFile::open(folder->file("records"), syncs, [&](auto, auto value) {
+                return read_record_row(catalog, value);
+            }));
+    catalog.record_version = std::max(catalog.record_version, records.mark());
+    if (!records.whole()) notices.push_back("records: some of it is damaged and was left out");
+    PAL_TRY(journal, FilesJournal::open(folder->file("journal"), syncs));
+    FilesDisk disk{std::move(folder), std::move(journal), std::move(index), std::move(records)};
+    const std::uint64_t generation = disk.journal.generation();
+    const bool trusted = disk.index.was_there() && disk.index.whole() && disk.journal.was_there() &&
+                         (disk.index.mark() == generation || disk.index.mark() == generation + 1);
+    if (!trusted) {
+        PAL_CHECK(rebuild(*disk.folder, logs, notices));
+        if (!logs.empty())
+            notices.push_back("the index was missing, old or damaged; it was made anew from " +
+                              std::to_string(logs.size()) + " files");
+    }
+    PAL_CHECK(replay_journal(disk, logs, catalog));
+    fill_catalog(catalog, std::move(logs), notices);
+    if (!trusted || disk.journal.bytes() > 0 || !disk.records.whole())
+        PAL_CHECK(settle_disk(disk, catalog));
+    return disk;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,219 @@
+#include "store/files_store.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "store/files_read.h"
+#include "store/rules.h"
+
+namespace palimpsest {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unexpected<Error> no_conversation(const ConversationId& name) {
+    return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
+}
+std::unexpected<Error> no_log(const LogId& log) {
+    return fail(ErrorCode::not_found, "no log " + hex(log));
+}
+
+bool is_expired(const Record& record, Time now) {
+    return record.expires && *record.expires <= now;
+}
+
+// A folder that holds something else is left alone.
+Result<void> check_folder(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error))
+        return fail(ErrorCode::invalid_request, path + " is no folder", "store");
+    const bool ours = fs::exists(path + "/journal", error) || fs::exists(path + "/index", error);
+    if (ours || fs::is_empty(path, error)) return {};
+    return fail(ErrorCode::invalid_request,
+                path + " holds something else than a store; name a new or an empty folder",
+                "store");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) {
+    PAL_TRY(path, canonical_path(options.path));
+    options.path = path;
+    if (!options.clock) options.clock = system_now;
+    std::error_code ignored;
+    if (!fs::exists(path, ignored) && !options.create)
+        return fail(ErrorCode::not_found, "there is no store at " + path);
+    PAL_TRY(lock, StoreLock::take(path, options.holder));
+    PAL_CHECK(make_folder(path, options.sync != FilesSync::never));
+    PAL_CHECK(check_folder(path));
+    std::unique_ptr<FilesStore> store(new FilesStore(std::move(lock), std::move(options)));
+    PAL_TRY(disk, open_files_disk(path, store->options_.sync != FilesSync::never, store->catalog_,
+                                  store->notices_));
+    store->writer_ = std::make_unique<FilesWriter>(std::move(disk), store->catalog_, store->mutex_,
+                                                   store->options_.sync);
+    if (store->options_.sync == FilesSync::interval)
+        store->syncer_ = std::jthread([it = store.get()](const std::stop_token& stop) {
+            std::mutex mutex;
+            std::condition_variable_any wake;
+            std::unique_lock hold(mutex);
+            while (!wake.wait_for(hold, stop, it->options_.interval, [] { return false; }) &&
+                   !stop.stop_requested())
+                (void)it->writer_->sync_now();
+        });
+    return store;
+}
+
+FilesStore::~FilesStore() {
+    syncer_ = {};
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+Result<Header> FilesStore::head(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    const std::shared_lock lock(mutex_);
+    const FilesLog* log = catalog_.find(name);
+    if (!log || expired(log->header(), options_.clock())) return no_conversation(name);
+    return log->header();
+}
+
+Result<Header> FilesStore::head(const LogId& uid) {
+    PAL_CHECK(settle(uid, options_.clock()));
+    const std::shared_lock lock(mutex_);
+    const FilesLog* log = catalog_.find(uid);
+    if (!log) return no_log(uid);
+    return log->header();
+}
+
+Result<std::vector<Entry>> FilesStore::read(const LogId& uid, const ReadQuery& query) {
+    PAL_CHECK(check_read(query));
+    PAL_CHECK(settle(uid, options_.clock()));
+    for (;;) {
+        {
+            std::shared_lock lock(mutex_);
+            FilesLog* log = catalog_.find(uid);
+            if (!log) return no_log(uid);
+            if (log->places) {
+                PAL_TRY(wanted, wanted_entries(*log, query));
+                FilesFolder& folder = writer_->folder();
+                PAL_TRY(file, folder.open({uid, log->version}, DiskFile::Mode::write));
+                const Header header = log->header();
+                lock.unlock();
+                return fetch_entries(folder, *file, header, wanted, query.content);
+            }
+        }
+        PAL_CHECK(writer_->run_alone([&]() -> Result<void> {
+            FilesLog* log = catalog_.find(uid);
+            return log ? writer_->load(*log) : Result<void>();
+        }));
+    }
+}
+
+std::vector<FilesLog*> FilesStore::candidates(const ListQuery& query) const {
+    std::vector<FilesLog*> found;
+    if (query.children_of) {
+        if (const FilesLog* parent = catalog_.find(*query.children_of))
+            for (const auto& [at, fork] : parent->forks) found.push_back(fork);
+        return found;
+    }
+    for (auto at = catalog_.names().lower_bound({query.tenant, ""});
+         at != catalog_.names().end() && at->first.tenant == query.tenant; ++at)
+        found.push_back(at->second);
+    return found;
+}
+
+Result<Page> FilesStore::list(const ListQuery& query) {
+    PAL_CHECK(check_list(query));
+    std::optional<Cursor> after;
+    if (!query.after.empty()) {
+        PAL_TRY(cursor, parse_cursor(query));
+        after = cursor;
+    }
+    const Time now = options_.clock();
+    if (query.children_of) {
+        PAL_CHECK(settle(*query.children_of, now));
+        std::vector<LogId> forks;
+        {
+            const std::shared_lock lock(mutex_);
+            for (const FilesLog* fork : candidates(query)) forks.push_back(fork->header().log);
+        }
+        for (const LogId& fork : forks) PAL_CHECK(settle(fork, now));
+    }
+    const auto precedes = [&](const Cursor& a, const Cursor& b) {
+        return query.newest_first ? b < a : a < b;
+    };
+    const std::shared_lock lock(mutex_);
+    std::vector<std::pair<Cursor, const FilesLog*>> rows;
+    for (const FilesLog* log : candidates(query)) {
+        if (expired(log->header(), now) || !matches(*log, query)) continue;
+        const Cursor at{sort_time(log->header(), query.sort), log->header().log};
+        if (!after || precedes(*after, at)) rows.emplace_back(at, log);
+    }
+    const std::size_t count = std::min(query.limit, rows.size());
+    std::ranges::partial_sort(rows, rows.begin() + static_cast<std::ptrdiff_t>(count), precedes,
+                              [](const auto& row) { return row.first; });
+    Page page;
+    if (count < rows.size()) page.next = write_cursor(query, rows[count - 1].first);
+    for (std::size_t i = 0; i < count; ++i) page.headers.push_back(rows[i].second->header());
+    return page;
+}
+
+Result<Record> FilesStore::get_record(const RecordKey& key) {
+    PAL_CHECK(check_record(key));
+    const std::shared_lock lock(mutex_);
+    const auto found = catalog_.records().find(key);
+    if (found == catalog_.records().end() || is_expired(found->second, options_.clock()))
+        return fail(ErrorCode::not_found, "no record \"" + key.key + "\" in " + key.space);
+    return found->second;
+}
+
+Result<std::vector<Record>> FilesStore::list_records(const RecordQuery& query) {
+    PAL_CHECK(check_id(query.tenant, "tenant"));
+    PAL_CHECK(check_id(query.space, "space"));
+    const Time now = options_.clock();
+    const std::shared_lock lock(mutex_);
+    std::vector<Record> found;
+    const auto& records = catalog_.records();
+    const bool resumed = query.after >= query.prefix;
+    for (auto at =
+             records.lower_bound({query.tenant, query.space, resumed ? query.after : query.prefix});
+         at != records.end() && found.size() < query.limit; ++at) {
+        const RecordKey& key = at->first;
+        if (key.tenant != query.tenant || key.space != query.space) break;
+        if (!key.key.starts_with(query.prefix)) break;
+        if (key.key <= query.after || is_expired(at->second, now)) continue;
+        found.push_back(at->second);
+    }
+    return found;
+}
+
+// ---- the rest -----------------------------------------------------------------------------------
+
+Result<CheckReport> FilesStore::check(std::span<const std::string>) {
+    Result<CheckReport> report = CheckReport{};
+    const FilesWriter::Alone work = [&]() -> Result<void> {
+        report = check_files(writer_->folder(), catalog_);
+        return {};
+    };
+    PAL_CHECK(writer_->run_alone(work));
+    return report;
+}
+
+Durability FilesStore::durability() const {
+    switch (options_.sync) {
+        case FilesSync::interval:
+            return {"files, synced every " + std::to_string(options_.interval.count()) +
+                        " ms: a power cut loses what is newer",
+                    true, false};
+        case FilesSync::never:
+            return {"files, never synced: a power cut may lose anything", true, false};
+        case FilesSync::always:
+            break;
+    }
+    return {"files, synced before every acknowledgement", true, true};
+}
+
+}  // namespace palimpsest
