@@ -149,7 +149,7 @@ struct Finished {
 
 // Pieces of an answer as they arrive. False asks the model to stop: the answer so far is kept,
 // marked interrupted.
-using OnDelta = std::function<bool(std::string_view text)>;
+using OnText = std::function<bool(std::string_view text)>;
 
 struct ChatTurn {
     Begun begun = {};
@@ -243,7 +243,7 @@ public:
     Result<Begun> begin(const ConversationId& name, const BeginRequest& request);
     Result<Finished> finish(const Begun& begun, const Answer& answer);
     Result<ChatTurn> chat(const ConversationId& name, const BeginRequest& request, Model& model,
-                          const OnDelta& on_delta = {});
+                          const OnText& on_text = {});
 
     Store& store();
 

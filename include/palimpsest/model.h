@@ -1,19 +1,32 @@
 // The model port: messages in, an answer out, piece by piece.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "palimpsest/memory.h"
+#include "palimpsest/error.h"
+#include "palimpsest/format.h"
+#include "palimpsest/message.h"
+#include "palimpsest/stream.h"
 
 namespace palimpsest {
 
 struct ModelRequest {
-    std::span<const Message> messages = {};
-    std::string_view tools = {};       // JSON list
-    std::string_view parameters = {};  // JSON object
+    std::span<const Message> messages = {};  // of any formats; leading system messages are its own
+    std::string_view tools = {};             // JSON list
+    std::string_view parameters = {};        // JSON object
+    FormatId fields_format = FormatId::openai_chat;  // that tools and parameters are written in
+    std::stop_token stop = {};                       // interrupts the call from another thread
 };
+
+// Each piece as it comes. False asks the model to stop: what came so far is the answer, marked
+// interrupted.
+using OnPiece = std::function<bool(const StreamDelta&)>;
 
 // May be called from several threads at once.
 class Model {
@@ -22,13 +35,39 @@ public:
     virtual std::string_view name() const = 0;
     // The format that it speaks: what it is sent, and what its answer is in.
     virtual FormatId format() const = 0;
-    // Calls `on_delta` with each piece of text as it comes. When that returns false, or the model's
-    // server fails after the answer began, gives what there is, marked interrupted.
-    virtual Result<Answer> call(const ModelRequest& request, const OnDelta& on_delta) = 0;
+    // With `on_piece` the answer is streamed. When the server fails after the answer began, gives
+    // what there is, marked interrupted. Errors: rate_limited, unavailable, upstream_failed with
+    // the provider's words, outcome_unknown (the request was sent, no answer came), unauthorized
+    // (there is no key); is_context_overflow() tells when the request was too long for the model.
+    virtual Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) = 0;
 };
+
+// Whether a model refused a request because it is longer than its window.
+bool is_context_overflow(const Error& error);
 
 // For demos and tests, offline: repeats the latest user message, word by word, and says how much
 // it was sent.
 std::unique_ptr<Model> make_echo_model();
+
+// Where a model is and what it speaks. Works with every server that speaks one of the formats.
+struct Endpoint {
+    std::string name = {};   // what our users call it
+    std::string model = {};  // what its server calls it; empty: the same
+    FormatId format = FormatId::openai_chat;
+    // Up to the version: "http://localhost:11434/v1". Empty: the format's own provider, with the
+    // key in OPENAI_API_KEY or ANTHROPIC_API_KEY.
+    std::string url = {};
+    // Where its key is. Never the key itself: keys do not stand in settings, logs or errors.
+    std::string key_env = {}, key_file = {};
+    std::vector<std::pair<std::string, std::string>> headers = {};  // sent along
+    std::string parameters = {};  // JSON object: what a request does not say itself
+    int connect_timeout_ms = 5'000, first_byte_timeout_ms = 120'000;
+    int idle_timeout_ms = 60'000, total_timeout_ms = 600'000;
+    int retries = 2;           // of what was refused for now or never arrived
+    std::string ca_file = {};  // trusted authorities; empty: the system's
+    std::string proxy = {};    // http://HOST:PORT, or "none"; empty: by the environment
+};
+// invalid_request names the field.
+Result<std::unique_ptr<Model>> make_http_model(Endpoint endpoint);
 
 }  // namespace palimpsest

@@ -1,11 +1,12 @@
 // chat: begin, ask the model, finish.
+#include "engine/ask.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
 
 namespace palimpsest {
 
 Result<ChatTurn> Memory::chat(const ConversationId& name, const BeginRequest& request, Model& model,
-                              const OnDelta& on_delta) {
+                              const OnText& on_text) {
     BeginRequest named = request;
     if (named.model.empty()) named.model = model.name();
     PAL_TRY(begun, begin(name, named));
@@ -17,7 +18,8 @@ Result<ChatTurn> Memory::chat(const ConversationId& name, const BeginRequest& re
         return turn;
     }
     const std::vector<Message> messages = turn.begun.request();
-    PAL_TRY(answer, model.call({messages, request.tools, request.parameters}, on_delta));
+    PAL_TRY(answer, ask_model(model, {messages, request.tools, request.parameters, request.format},
+                              on_text));
     turn.answer = std::move(answer);
     PAL_TRY(finished, finish(turn.begun, turn.answer));
     turn.finished = std::move(finished);

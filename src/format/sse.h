@@ -31,11 +31,13 @@ public:
     }
 
     // An event whose closing empty line never came is handed over all the same: some servers leave
-    // it out at the end.
+    // it out at the end. One that cannot be read is the half of an event that a cut leaves.
     template <class OnEvent>
     Result<void> finish(OnEvent&& on_event) {
         if (!line_.empty()) take_line();
-        return dispatch(on_event);
+        Result<void> done = dispatch(on_event);
+        if (!done && done.error().code == ErrorCode::invalid_request) return {};
+        return done;
     }
 
 private:

@@ -52,12 +52,12 @@ std::string_view next_piece(std::string_view text) {
 }
 
 // How much of `text` was told before the listener had enough.
-std::size_t tell(std::string_view text, const OnDelta& on_delta) {
+std::size_t tell(std::string_view text, const OnPiece& on_piece) {
     std::size_t told = 0;
     while (told < text.size()) {
         const std::string_view piece = next_piece(text.substr(told));
         told += piece.size();
-        if (on_delta && !on_delta(piece)) break;
+        if (on_piece && !on_piece({.kind = StreamDelta::Kind::text, .text = piece})) break;
     }
     return told;
 }
@@ -67,18 +67,21 @@ public:
     std::string_view name() const override { return "echo"; }
     FormatId format() const override { return FormatId::openai_chat; }
 
-    Result<Answer> call(const ModelRequest& request, const OnDelta& on_delta) override {
+    Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) override {
         PAL_TRY(said, latest_user_text(request.messages));
         const std::uint64_t input = tokens_of(request.messages);
         const std::string text = said + "\n\n[echo: sent " +
                                  std::to_string(request.messages.size()) + " messages, " +
                                  std::to_string(input) + " tokens]";
-        const std::size_t told = tell(text, on_delta);
+        const std::size_t told = tell(text, on_piece);
         const std::string_view kept = std::string_view(text).substr(0, told);
         PAL_TRY(message, make_message(format(), Role::assistant, kept));
-        return Answer{.message = std::move(message),
-                      .usage = {.input = input, .output = tokens_of(kept)},
-                      .interrupted = told < text.size()};
+        Reply reply;
+        reply.messages.push_back(std::move(message));
+        reply.stop = StopReason::end;
+        reply.usage = ReplyUsage{.input_tokens = input, .output_tokens = tokens_of(kept)};
+        reply.interrupted = told < text.size();
+        return reply;
     }
 };
 

@@ -91,14 +91,17 @@ Result<void> HttpClient::connect(Call& call) {
     if (connection_ && connection_->stream.is_quiet()) return {};
     connection_.reset();
     call.patience.restart(options_.connect_timeout_ms);
-    PAL_TRY(stream, Stream::connect(url_, options_.ca_file, call.patience));
+    PAL_TRY(stream, Stream::connect(url_, options_.ca_file, options_.proxy, call.patience));
     connection_ = std::make_unique<Connection>(std::move(stream));
     return {};
 }
 
 Result<void> HttpClient::send_request(Call& call) {
     const std::string& body = call.request.body;
-    std::string bytes = write_request_head(call.request, url_.authority(), url_.path);
+    std::string bytes = write_request_head(call.request, url_.authority(), prefix());
+    if (options_.proxy && !url_.tls && !options_.proxy->authorization.empty())
+        bytes.insert(bytes.size() - 2,
+                     "Proxy-Authorization: " + options_.proxy->authorization + "\r\n");
     const bool together = body.size() <= 64 * 1024;  // one packet; a larger body is not copied
     if (together) bytes += body;
     call.patience.restart(options_.idle_timeout_ms);
@@ -112,6 +115,12 @@ Result<void> HttpClient::send_request(Call& call) {
     if (state == StreamState::interrupted)
         return fail(ErrorCode::unavailable, what + "interrupted");
     return fail(ErrorCode::unavailable, what + connection_->stream.failure());
+}
+
+// A proxy is told the whole URL, unless there is a tunnel through it.
+std::string HttpClient::prefix() const {
+    const bool absolute = options_.proxy && !url_.tls;
+    return absolute ? "http://" + url_.authority() + url_.path : url_.path;
 }
 
 Result<void> HttpClient::read_more(Call& call) {

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "net/message.h"
+#include "net/proxy.h"
 #include "net/url.h"
 #include "palimpsest/error.h"
 
@@ -24,6 +26,7 @@ struct HttpClientOptions {
     int total_timeout_ms = 0;             // of one request; 0: none
     std::size_t max_body_bytes = 64 * 1024 * 1024;  // of an answer, else `too_large`
     std::string ca_file = {};                       // trusted authorities; empty: the system's
+    std::optional<Proxy> proxy = {};
 };
 
 // Keeps its connection for the next request. Not for use by two threads at once.
@@ -53,6 +56,7 @@ private:
     Result<void> read_head(Call& call);
     Result<void> read_body(Call& call);
     Result<void> read_more(Call& call);
+    std::string prefix() const;
 
     Url url_;
     HttpClientOptions options_;

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "net/parse.h"
 #include "net/tls.h"
 
 namespace palimpsest {
@@ -46,6 +47,29 @@ std::expected<std::unique_ptr<Transport>, std::string> connect_to(const addrinfo
     ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return std::unexpected(text_of(error));
     return transport;
+}
+
+constexpr std::size_t tunnel_head_bytes_max = 16 * 1024;
+
+// The first address of the host that takes the connection.
+Result<std::unique_ptr<Transport>> connect_tcp(const Url& url, const Patience& patience) {
+    const std::string what = "cannot connect to " + url.authority() + ": ";
+    addrinfo hints = {};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(url.port);
+    if (const int failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found))
+        return fail(ErrorCode::unavailable, what + ::gai_strerror(failed));
+    const Addresses addresses(found, &::freeaddrinfo);
+    std::string why = "no address";
+    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+        auto transport = connect_to(*address, patience);
+        if (transport) return *std::move(transport);
+        why = std::move(transport).error();
+    }
+    return fail(ErrorCode::unavailable, what + why);
 }
 
 }  // namespace
@@ -97,31 +121,45 @@ Patience::Outcome Patience::wait(int descriptor, short events, short* seen) cons
 }
 
 Result<Stream> Stream::connect(const Url& url, const std::string& ca_file,
-                               const Patience& patience) {
-    const std::string what = "cannot connect to " + url.authority() + ": ";
-    addrinfo hints = {};
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
-    addrinfo* found = nullptr;
-    const std::string port = std::to_string(url.port);
-    if (const int failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found))
-        return fail(ErrorCode::unavailable, what + ::gai_strerror(failed));
-    const Addresses addresses(found, &::freeaddrinfo);
-    std::string why = "no address";
-    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-        auto transport = connect_to(*address, patience);
-        if (!transport) {
-            why = std::move(transport).error();
-            continue;
-        }
-        if (!url.tls) return Stream(*std::move(transport));
-        PAL_TRY(secure, tls_transport(*std::move(transport), url.host, ca_file));
-        Stream stream(std::move(secure));
-        PAL_CHECK(stream.shake_hands(url, patience));
-        return stream;
+                               const std::optional<Proxy>& proxy, const Patience& patience) {
+    PAL_TRY(transport, connect_tcp(proxy ? proxy->url : url, patience));
+    if (!url.tls) return Stream(std::move(transport));
+    if (proxy) {
+        Stream plain(std::move(transport));
+        PAL_CHECK(plain.open_tunnel(url, *proxy, patience));
+        transport = std::move(plain.transport_);
     }
-    return fail(ErrorCode::unavailable, what + why);
+    PAL_TRY(secure, tls_transport(std::move(transport), url.host, ca_file));
+    Stream stream(std::move(secure));
+    PAL_CHECK(stream.shake_hands(url, patience));
+    return stream;
+}
+
+// What the proxy says before it becomes a tunnel is a head without a body.
+Result<void> Stream::open_tunnel(const Url& url, const Proxy& proxy, const Patience& patience) {
+    const std::string name = url.host.contains(':') ? "[" + url.host + "]" : url.host;
+    const std::string host = name + ":" + std::to_string(url.port);
+    std::string request = "CONNECT " + host + " HTTP/1.1\r\nHost: " + host + "\r\n";
+    if (!proxy.authorization.empty())
+        request += "Proxy-Authorization: " + proxy.authorization + "\r\n";
+    request += "\r\n";
+    const std::string what = "the proxy " + proxy.url.authority() + " gives no tunnel to " + host;
+    std::string answer;
+    StreamState state = write_all(request, patience);
+    while (state == StreamState::done && !answer.contains("\r\n\r\n")) {
+        if (answer.size() > tunnel_head_bytes_max) state = StreamState::failed;
+        if (state == StreamState::done) state = read_some(answer, patience);
+    }
+    if (state == StreamState::timed_out) return fail(ErrorCode::unavailable, what + ": timed out");
+    if (state == StreamState::interrupted)
+        return fail(ErrorCode::unavailable, what + ": interrupted");
+    const auto head = parse_response_head(answer, /*to_head=*/true);
+    if (state != StreamState::done || !answer.ends_with("\r\n\r\n") || !head)
+        return fail(ErrorCode::unavailable, what + ": its answer cannot be read");
+    if (head->status < 200 || head->status > 299)
+        return fail(ErrorCode::unavailable,
+                    what + ": it answered with status " + std::to_string(head->status));
+    return {};
 }
 
 Result<void> Stream::shake_hands(const Url& url, const Patience& patience) {

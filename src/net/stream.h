@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/proxy.h"
 #include "net/transport.h"
 #include "net/url.h"
 #include "palimpsest/error.h"
@@ -50,9 +51,10 @@ enum class StreamState : std::uint8_t { done, ended, timed_out, interrupted, fai
 class Stream {
 public:
     // Resolves, connects, and for https shakes hands and verifies. `unavailable` if that fails.
-    // `ca_file`: whom to trust; empty: the system's authorities.
+    // `ca_file`: whom to trust; empty: the system's authorities. Through a proxy, https goes in a
+    // tunnel, so the proxy sees no word; http is left to the caller, who names the whole URL.
     static Result<Stream> connect(const Url& url, const std::string& ca_file,
-                                  const Patience& patience);
+                                  const std::optional<Proxy>& proxy, const Patience& patience);
 
     // Appends what comes next.
     StreamState read_some(std::string& out, const Patience& patience);
@@ -66,6 +68,7 @@ private:
     explicit Stream(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
     StreamState await(IoState state, const Patience& patience);
     Result<void> shake_hands(const Url& url, const Patience& patience);
+    Result<void> open_tunnel(const Url& url, const Proxy& proxy, const Patience& patience);
 
     std::unique_ptr<Transport> transport_;
 };

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "engine/ask.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
 #include "server/replay.h"
@@ -165,18 +166,18 @@ struct Told {
 };
 
 // A repeat of a finished turn is answered from the log, in one piece, without the model.
-Result<Told> tell_again(Memory& memory, const Begun& begun, const OnDelta& on_delta) {
+Result<Told> tell_again(Memory& memory, const Begun& begun, const OnText& on_text) {
     PAL_TRY(answer, read_answer(memory, begun));
     PAL_TRY(parts, read_parts(*begun.already));
     for (const Part& part : parts.parts)
-        if (const Text* text = std::get_if<Text>(&part); text && on_delta) on_delta(text->text);
+        if (const Text* text = std::get_if<Text>(&part); text && on_text) on_text(text->text);
     return Told{.answer = std::move(answer), .seq = begun.already_at, .end = begun.view.header.end};
 }
 
-Result<Told> tell(OpenTurn& turn, const OnDelta& on_delta) {
-    if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_delta);
+Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
+    if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_text);
     const std::vector<Message> messages = turn.begun.request();
-    PAL_TRY(answer, turn.model.call({.messages = messages, .tools = turn.tools}, on_delta));
+    PAL_TRY(answer, ask_model(turn.model, {.messages = messages, .tools = turn.tools}, on_text));
     PAL_TRY(finished, turn.memory.finish(turn.begun, answer));
     return Told{.answer = std::move(answer), .seq = finished.seq, .end = finished.header.end};
 }

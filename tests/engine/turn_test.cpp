@@ -16,12 +16,15 @@ public:
     std::optional<Error> error = {};
     std::string_view name() const override { return "counting"; }
     FormatId format() const override { return FormatId::openai_chat; }
-    Result<Answer> call(const ModelRequest& request, const OnDelta&) override {
+    Result<Reply> call(const ModelRequest& request, const OnPiece&) override {
         ++calls;
         if (error) return std::unexpected(*error);
         PAL_TRY(message, make_message(FormatId::openai_chat, Role::assistant,
                                       "saw " + std::to_string(request.messages.size())));
-        return Answer{message, {.input = 7, .output = 2}, false};
+        Reply reply;
+        reply.messages.push_back(message);
+        reply.usage = ReplyUsage{.input_tokens = 7, .output_tokens = 2};
+        return reply;
     }
 };
 

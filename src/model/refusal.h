@@ -1,0 +1,23 @@
+// refusal: what a model's server said when it did not answer, as one of our errors.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "net/message.h"
+#include "palimpsest/error.h"
+
+namespace palimpsest {
+
+// rate_limited (429), unavailable (overloaded: 503, 529), upstream_failed (all else), each with the
+// provider's own words. `secret` is taken out of them. A request that is longer than the model's
+// window is_context_overflow(), see model.h.
+Error refusal_of(std::string_view server, const HttpResponse& response, std::string_view secret);
+// The same for an error event inside a stream.
+Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
+
+// How long the server asks to wait, in milliseconds; 0: it does not say.
+int retry_after_ms(const HttpResponse& response);
+// Whether the same request may be sent again: too many requests, overload, a failure of the server.
+bool may_send_again(const HttpResponse& response);
+
+}  // namespace palimpsest

@@ -1,0 +1,88 @@
+#include "model/request_body.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.h"
+#include "base/json_write.h"
+
+namespace palimpsest {
+namespace {
+
+// Fields that are ours to write.
+constexpr std::array<std::string_view, 8> own_fields = {
+    "model", "messages", "input", "items", "system", "instructions", "stream", "stream_options"};
+
+struct Fields {
+    std::vector<std::pair<std::string, std::string>> list = {};  // name, JSON
+
+    void add(JsonValue object) {
+        for (const JsonMember member : object.members()) {
+            if (std::ranges::find(own_fields, member.key) != own_fields.end()) continue;
+            const auto known = std::ranges::find(
+                list, member.key, [](const auto& f) { return std::string_view(f.first); });
+            if (known == list.end()) list.emplace_back(member.key, member.value.raw());
+        }
+    }
+    bool has(std::string_view name) const {
+        return std::ranges::any_of(list, [&](const auto& f) { return f.first == name; });
+    }
+};
+
+std::string object_of(const ModelRequest& request) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    if (!request.tools.empty() && request.tools != "[]") out.key("tools").raw(request.tools);
+    std::string_view parameters = request.parameters;
+    if (parameters.starts_with('{') && parameters.size() > 2) {
+        const std::string_view inside = parameters.substr(1, parameters.size() - 2);
+        if (inside.find_first_not_of(" \t\r\n") != std::string_view::npos) {
+            if (json.size() > 1) json += ',';
+            json += inside;
+        }
+    }
+    return json + "}";
+}
+
+// The tools and parameters in the format of the model: as they are, or carried over by way of a
+// request around one word.
+Result<std::string> fields_in(FormatId to, const ModelRequest& request,
+                              std::vector<std::string>& lost) {
+    std::string fields = object_of(request);
+    if (request.fields_format == to || fields == "{}") return fields;
+    const Dialect& from = dialect_of(request.fields_format);
+    std::string body = "{\"model\":\"m\",\"" + std::string(from.list_field) +
+                       R"(":[{"role":"user","content":"x"}],)" + fields.substr(1);
+    PAL_TRY(converted, convert_json(request.fields_format, to, body));
+    lost.insert(lost.end(), converted.lost.begin(), converted.lost.end());
+    return converted.json;
+}
+
+}  // namespace
+
+Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view model,
+                                        const ModelRequest& request, std::string_view defaults,
+                                        std::uint32_t output_tokens, bool stream) {
+    RequestBody body;
+    PAL_TRY(rendered, render(dialect.format, request.messages, {.model = model}));
+    body.lost = std::move(rendered.lost);
+    PAL_TRY(own, fields_in(dialect.format, request, body.lost));
+    Fields fields;
+    PAL_TRY(own_json, parse_json(own));
+    fields.add(own_json.root());
+    PAL_TRY(default_json, parse_json(defaults.empty() ? "{}" : defaults));
+    fields.add(default_json.root());
+
+    JsonWriter out(body.json);
+    out.begin_object().field("model", model);
+    if (!rendered.system.empty()) out.field("system", rendered.system);
+    for (const auto& [name, json] : fields.list) out.key(name).raw(json);
+    if (!dialect.limit_field.empty() && !fields.has(dialect.limit_field))
+        out.key(dialect.limit_field).number(std::uint64_t{output_tokens});
+    out.key(dialect.list_field).raw(write_list(rendered.messages));
+    body.json += stream ? "," + std::string(dialect.stream_fields) + "}" : "}";
+    return body;
+}
+
+}  // namespace palimpsest

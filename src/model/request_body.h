@@ -1,0 +1,25 @@
+// request_body: the bytes that a model's server is sent.
+//
+// Invariant: what comes out passes the validity rules of the format, or there is an error. The same
+// request gives the same bytes, and unchanged messages keep theirs, so a provider's cache hits.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "model/dialects.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+
+struct RequestBody {
+    std::string json = {};
+    std::vector<std::string> lost = {};  // what has no place in the format, one line each
+};
+
+// `defaults` is a JSON object in the dialect's own format: fields that the request does not set.
+// `output_tokens`: for a format that insists on a limit, if neither names one.
+Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view model,
+                                        const ModelRequest& request, std::string_view defaults,
+                                        std::uint32_t output_tokens, bool stream);
+
+}  // namespace palimpsest
