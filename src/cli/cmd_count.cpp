@@ -3,14 +3,14 @@
 
 #include "base/json.h"
 #include "cli/documents.h"
-#include "token/encoding.h"
+#include "cli/tokenizer_file.h"
 #include "token/request.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr Flag flags[] = {
-    {"encoding", "E", "The encoding: o200k_base (default), cl100k_base, approx, ..."},
+    {"encoding", "E", "o200k_base (default), cl100k_base, approx, ..., or a tokenizer.json file."},
     {"model", "M", "Count as this model does."},
     {"format", "F", "Each input is a request or a list of messages in this format."},
     {"jsonl", "", "One JSON string (or, with --format, request) per line; one count per line."},
@@ -31,7 +31,7 @@ Result<Counting> counting_of(const Arguments& arguments) {
                      std::string(match.spec->encoding).c_str());
     Counting counting{match.spec, {}, {}, {}};
     const auto encoding = arguments.get("encoding").value_or(std::string(match.spec->encoding));
-    PAL_TRY(tokenizer, open_tokenizer(encoding));
+    PAL_TRY(tokenizer, open_named_tokenizer(encoding));
     counting.tokenizer = tokenizer;
     counting.counter = tokenizer->counter();
     if (!arguments.has("format")) return counting;

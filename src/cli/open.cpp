@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cli/tokenizer_file.h"
 #include "store/remote_store.h"
 
 namespace palimpsest {
@@ -15,7 +16,8 @@ void print_warning(std::string_view message) {
 
 Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
     PAL_TRY(store, open_store_or_holder(settings.store, options));
-    PAL_TRY(tokenizer, open_tokenizer(settings.tokenizer));
+    const std::string& file = settings.tokenizer_file;
+    PAL_TRY(tokenizer, open_named_tokenizer(file.empty() ? settings.tokenizer : file));
     return Memory(std::move(store), {.store = std::move(options),
                                      .tokenizer = std::move(tokenizer),
                                      .message_bytes_max = settings.message_bytes_max,

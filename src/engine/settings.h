@@ -25,6 +25,7 @@ struct Settings {
     std::string tenant = "default";
     std::uint64_t message_bytes_max = 16u << 20;
     std::string tokenizer = "o200k_base";
+    std::string tokenizer_file = {};
     std::string model = "echo";
     std::string listen = "127.0.0.1:7420";
     std::uint64_t body_bytes_max = 64u << 20;

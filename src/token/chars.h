@@ -70,4 +70,20 @@ inline const char* skip_bytes(const char* at, const char* end, const char* any) 
     return at;
 }
 
+// \s+(?!\S)|\s+ at a white-space character, or \s*[\r\n]+|\s+(?!\S)|\s+.
+enum class SpaceRule : std::uint8_t { plain, up_to_newline };
+inline const char* space_end(const char* at, const char* end, SpaceRule rule) {
+    const char* const start = at;
+    const char* last = at;
+    const char* after_newline = nullptr;
+    Char c = char_at(at, end);
+    for (; is_in(c, spaces); c = char_at(at, end)) {
+        last = at;
+        at += c.size;
+        if (c.kind == CharClass::newline) after_newline = at;
+    }
+    if (rule == SpaceRule::up_to_newline && after_newline != nullptr) return after_newline;
+    return at == end || last == start ? at : last;
+}
+
 }  // namespace palimpsest::chars

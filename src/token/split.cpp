@@ -20,22 +20,6 @@ const char* cased_word_end(const char* at, const char* end) {
     return last_both != nullptr ? last_both : at;
 }
 
-// \s*[\r\n]+|\s+(?!\S)|\s+ at a white-space character.
-template <bool newline_rule>
-const char* space_end(const char* at, const char* end) {
-    const char* const start = at;
-    const char* last = at;
-    const char* after_newline = nullptr;
-    Char c = char_at(at, end);
-    for (; is_in(c, spaces); c = char_at(at, end)) {
-        last = at;
-        at += c.size;
-        if (c.kind == CharClass::newline) after_newline = at;
-    }
-    if (newline_rule && after_newline != nullptr) return after_newline;
-    return at == end || last == start ? at : last;
-}
-
 template <Family family>
 const char* number_end(const char* at, const char* end) {
     constexpr int most = family == Family::qwen ? 1 : 3;
@@ -65,7 +49,7 @@ const char* r50k_end(const char* at, const char* end) {
     if (is_in(c, letters)) return skip(word, end, letters);
     if (is_in(c, digits)) return skip(word, end, digits);
     if (is_in(c, signs)) return skip(word, end, signs);
-    return space_end<false>(at, end);
+    return space_end(at, end, SpaceRule::plain);
 }
 
 template <Family family>
@@ -103,7 +87,7 @@ const char* piece_end(const char* at, const char* end) {
     if (c.kind != CharClass::newline && is_in(d, word)) return word_end<family>(next, end);
     if (is_in(c, signs) || (*at == ' ' && is_in(d, signs)))
         return skip_bytes(skip(next, end, signs), end, cased ? "\r\n/" : "\r\n");
-    return space_end<true>(at, end);
+    return space_end(at, end, SpaceRule::up_to_newline);
 }
 
 template const char* piece_end<Family::o200k>(const char*, const char*);

@@ -1,5 +1,6 @@
 #include "token/tokenizer_json.h"
 
+#include "token/nfc.h"
 #include "token/utf8_prefix.h"
 
 #include <queue>
@@ -84,16 +85,41 @@ void JsonTokenizer::merge(std::string_view piece, std::vector<Token>& out) const
     MergeList(piece, parts_.bytes, parts_.merges).run(out);
 }
 
+JsonTokenizer::JsonTokenizer(Parts parts) : parts_(std::move(parts)) {
+    for (const auto& [bytes, token] : parts_.words) bytes_of_.emplace(token, bytes);
+}
+
+void JsonTokenizer::encode_valid(std::string_view text, std::vector<Token>& out) const {
+    if (text.empty()) return;
+    if (parts_.nfc && !is_surely_nfc(text)) {
+        const std::string normal = to_nfc(text);
+        for (const std::string_view piece : split_stages(normal, parts_.stages)) merge(piece, out);
+        return;
+    }
+    for (const std::string_view piece : split_stages(text, parts_.stages)) merge(piece, out);
+}
+
 std::vector<Token> JsonTokenizer::encode(std::string_view text) const {
     std::vector<Token> out;
     const std::size_t valid = utf8_prefix(text);
-    const char* const end = text.data() + valid;
-    for (const char* at = text.data(); at != end;) {
-        const char* const next = piece_end(parts_.family, at, end);
-        merge({at, next}, out);
-        at = next;
-    }
+    encode_valid(text.substr(0, valid), out);
     if (valid != text.size()) merge(text.substr(valid), out);
+    return out;
+}
+
+Result<std::string> JsonTokenizer::decode(std::span<const Token> tokens) const {
+    std::string out;
+    for (const Token token : tokens) {
+        const auto found = bytes_of_.find(token);
+        const auto added = parts_.added.find(token);
+        if (found != bytes_of_.end())
+            out += found->second;
+        else if (added != parts_.added.end())
+            out += added->second;
+        else
+            return fail(ErrorCode::invalid_request,
+                        parts_.name + " has no token " + std::to_string(token), "tokens");
+    }
     return out;
 }
 

@@ -9,33 +9,6 @@
 namespace palimpsest {
 namespace {
 
-struct KnownPattern {
-    std::string_view pattern;
-    Family family = Family::cl100k;
-};
-
-// Pieces that several patterns share; adjacent literals join.
-#define PAL_CONTRACTIONS R"((?i:'s|'t|'re|'ve|'m|'ll|'d))"
-#define PAL_SPACES R"(|\s*[\r\n]+|\s+(?!\S)|\s+)"
-#define PAL_WORD R"([^\r\n\p{L}\p{N}]?)"
-#define PAL_FIRST R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
-#define PAL_LAST R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
-
-// clang-format off
-constexpr KnownPattern patterns[] = {
-    {PAL_CONTRACTIONS "|" PAL_WORD R"(\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" PAL_SPACES,
-     Family::cl100k},
-    {PAL_CONTRACTIONS "|" PAL_WORD R"(\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" PAL_SPACES,
-     Family::qwen},
-    {PAL_WORD PAL_FIRST "*" PAL_LAST "+" PAL_CONTRACTIONS "?|"
-     PAL_WORD PAL_FIRST "+" PAL_LAST "*" PAL_CONTRACTIONS "?|"
-     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" PAL_SPACES,
-     Family::o200k},
-    {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Family::r50k},
-    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Family::r50k},
-};
-// clang-format on
-
 std::unexpected<Error> missing(const std::string& what) {
     return fail(ErrorCode::unprocessable, "tokenizer.json: " + what + " is not supported");
 }
@@ -50,57 +23,66 @@ bool is_true(JsonValue object, std::string_view key) {
     return found && found->boolean().value_or(false);
 }
 
-// Only patterns whose splitter is written (split.h) are known.
-Result<Family> family_of_split(JsonValue split) {
-    // The patterns match all of a text, so dropping what does not match drops nothing.
-    const std::string_view behavior = text_of(split, "behavior");
-    const bool inverted = is_true(split, "invert");
-    if (!(behavior == "Isolated" && !inverted) && !(behavior == "Removed" && inverted))
-        return missing("a Split with the behavior " + std::string(behavior));
+// Only patterns whose splitter is written (split_stage.h) are known.
+Result<Stage> stage_of(JsonValue split) {
     const auto pattern = split.find("pattern");
     const std::string_view regex = pattern ? text_of(*pattern, "Regex") : "";
-    for (const KnownPattern& known : patterns)
-        if (known.pattern == regex) return known.family;
-    return missing("the pattern " + std::string(regex));
+    const std::optional<Stage> stage = find_stage(regex);
+    if (!stage) return missing("the pattern " + std::string(regex));
+    // An expression that matches all of a text leaves nothing to drop.
+    const std::string_view behavior = text_of(split, "behavior");
+    const bool inverted = is_true(split, "invert");
+    const bool drops_nothing = behavior == "Removed" && inverted && *stage <= Stage::r50k;
+    if (!(behavior == "Isolated" && !inverted) && !drops_nothing)
+        return missing("a Split with the behavior " + std::string(behavior));
+    return *stage;
 }
 
-// A Split followed by ByteLevel, or ByteLevel with its own pattern.
-Result<Family> family_of(JsonValue root) {
-    const auto stage = root.find("pre_tokenizer");
-    if (!stage || !stage->is_object()) return missing("a file without pre_tokenizer");
-    std::optional<Family> family;
-    std::vector<JsonValue> steps{*stage};
-    if (text_of(*stage, "type") == "Sequence") {
-        steps.clear();
-        for (const JsonValue step : stage->find("pretokenizers").value_or(*stage).elements())
-            steps.push_back(step);
-    }
+// The members of a Sequence, or the step itself.
+std::vector<JsonValue> steps_of(JsonValue step, std::string_view members) {
+    std::vector<JsonValue> steps{step};
+    if (text_of(step, "type") != "Sequence") return steps;
+    steps.clear();
+    if (const auto list = step.find(members))
+        for (const JsonValue one : list->elements()) steps.push_back(one);
+    return steps;
+}
+
+// Splits followed by ByteLevel, or ByteLevel with its own pattern.
+Result<std::vector<Stage>> read_stages(JsonValue root) {
+    const auto first = root.find("pre_tokenizer");
+    if (!first || !first->is_object()) return missing("a file without pre_tokenizer");
+    std::vector<Stage> stages;
     bool byte_level = false;
-    for (const JsonValue step : steps) {
+    for (const JsonValue step : steps_of(*first, "pretokenizers")) {
         const std::string_view type = text_of(step, "type");
-        if (type == "ByteLevel") {
-            if (is_true(step, "add_prefix_space")) return missing("add_prefix_space");
-            byte_level = true;
-            const auto regex = step.find("use_regex");
-            if (!regex || regex->boolean().value_or(true)) {
-                if (family) return missing("two patterns");
-                family = Family::r50k;
-            }
-        } else if (type == "Split" && !family) {
-            PAL_TRY(found, family_of_split(step));
-            family = found;
-        } else {
+        if (byte_level || (type != "ByteLevel" && type != "Split"))
             return missing("the pre-tokenizer " + std::string(type) + " at this place");
+        if (type == "Split") {
+            PAL_TRY(stage, stage_of(step));
+            stages.push_back(stage);
+            continue;
         }
+        if (is_true(step, "add_prefix_space")) return missing("add_prefix_space");
+        byte_level = true;
+        const auto regex = step.find("use_regex");
+        if (!regex || regex->boolean().value_or(true)) stages.push_back(Stage::r50k);
     }
-    if (!family || !byte_level) return missing("a pre-tokenizer other than byte-level");
-    return *family;
+    if (stages.empty() || !byte_level) return missing("a pre-tokenizer other than byte-level");
+    return stages;
 }
 
-Result<void> check_normalizer(JsonValue root) {
+// Whether text is normalised to form C, the only form that is known here.
+Result<bool> read_normalizer(JsonValue root) {
     const auto normalizer = root.find("normalizer");
-    if (!normalizer || normalizer->is_null() || text_of(*normalizer, "type") == "NFC") return {};
-    return missing("the normalizer " + std::string(text_of(*normalizer, "type")));
+    if (!normalizer || normalizer->is_null()) return false;
+    bool nfc = false;
+    for (const JsonValue step : steps_of(*normalizer, "normalizers")) {
+        if (text_of(step, "type") != "NFC")
+            return missing("the normalizer " + std::string(text_of(step, "type")));
+        nfc = true;
+    }
+    return nfc;
 }
 
 Result<void> check_model(JsonValue model) {
@@ -187,6 +169,17 @@ Result<void> read_merges(JsonValue model, JsonTokenizer::Parts& parts) {
     return {};
 }
 
+void read_added(JsonValue root, JsonTokenizer::Parts& parts) {
+    const auto added = root.find("added_tokens");
+    if (!added) return;
+    for (const JsonValue one : added->elements()) {
+        const auto id = one.find("id");
+        const auto token = id ? id->integer() : std::nullopt;
+        if (token && *token >= 0 && *token < no_token)
+            parts.added.emplace(static_cast<Token>(*token), text_of(one, "content"));
+    }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const JsonTokenizer>> load_tokenizer_json(const TokenizerFile& file) {
@@ -199,11 +192,13 @@ Result<std::shared_ptr<const JsonTokenizer>> load_tokenizer_json(const Tokenizer
     parts.name = file.name;
     parts.scheme = file.scheme;
     parts.whole_words = is_true(*model, "ignore_merges");
-    PAL_CHECK(check_normalizer(root));
+    PAL_TRY(nfc, read_normalizer(root));
+    parts.nfc = nfc;
     PAL_CHECK(check_model(*model));
-    PAL_TRY(family, family_of(root));
-    parts.family = family;
+    PAL_TRY(stages, read_stages(root));
+    parts.stages = std::move(stages);
     PAL_CHECK(read_words(*model, parts));
+    read_added(root, parts);
     PAL_CHECK(read_merges(*model, parts));
     return std::make_shared<const JsonTokenizer>(std::move(parts));
 }

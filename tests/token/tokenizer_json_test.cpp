@@ -63,6 +63,35 @@ TEST(tokenizer_json, a_whole_word_needs_no_merges_if_the_file_says_so) {
     EXPECT_EQ((*load({.model = R"("ignore_merges":true,)"}))->encode("xyz"), (Ids{260}));
 }
 
+TEST(tokenizer_json, decodes_what_it_encodes_and_names_an_id_that_is_not_there) {
+    const auto small = *load({});
+    const std::string text = "abcd \u6f22 xyz\n";
+    EXPECT_EQ(*small->decode(small->encode(text)), text);
+    const auto none = small->decode(Ids{'a', 999});
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message.find("999"), std::string::npos);
+}
+
+TEST(tokenizer_json, normalises_if_the_file_says_so) {
+    const std::string_view apart = "e\u0301";
+    EXPECT_EQ((*load({}))->encode(apart), (Ids{'e', 0xCC, 0x81}));
+    const Ids together{0xC3, 0xA9};
+    EXPECT_EQ((*load({.normalizer = R"({"type":"NFC"})"}))->encode(apart), together);
+    EXPECT_EQ((*load({.normalizer = R"({"type":"Sequence","normalizers":[{"type":"NFC"}]})"}))
+                  ->encode(apart),
+              together);
+    EXPECT_TRUE(load({.normalizer = R"({"type":"Sequence","normalizers":[]})"}));
+}
+
+TEST(tokenizer_json, takes_several_splits_one_after_another) {
+    const std::string digits =
+        R"({"type":"Split","pattern":{"Regex":"\\p{N}{1,3}"},"behavior":"Isolated","invert":false})";
+    const Variant two{.split = digits + "," + Variant{}.split};
+    const auto staged = load(two);
+    ASSERT_TRUE(staged) << staged.error().message;
+    EXPECT_EQ((*staged)->encode("ab12ab"), (Ids{256, '1', '2', 256}));
+}
+
 TEST(tokenizer_json, refuses_a_pipeline_it_cannot_follow_and_names_it) {
     const auto refusal = [](const Variant& variant) {
         const auto loaded = load(variant);
@@ -77,6 +106,13 @@ TEST(tokenizer_json, refuses_a_pipeline_it_cannot_follow_and_names_it) {
         refusal({.split = R"({"type":"Split","pattern":{"Regex":"[ab]"},"behavior":"Isolated"})"})
             .find("[ab]"),
         std::string::npos);
+    EXPECT_NE(
+        refusal(
+            {.split =
+                 R"({"type":"Split","pattern":{"Regex":"\\p{N}{1,3}"},"behavior":"Removed","invert":true})"})
+            .find("Removed"),
+        std::string::npos)
+        << "what does not match would be dropped";
     EXPECT_NE(refusal({.model = R"("byte_fallback":true,)"}).find("byte_fallback"),
               std::string::npos);
     EXPECT_NE(refusal({.merges = R"(["q w"])"}).find("merge"), std::string::npos);
