@@ -51,14 +51,15 @@ coverage: install
 	    gcovr --root . --filter "src/$$folder/" --exclude 'src/store/conformance/' --exclude-throw-branches --exclude-unreachable-branches build/coverage --txt-summary --gcov-ignore-parse-errors 2>/dev/null | \
 	    sed -n "s/^lines: \(.*\)/$$folder: lines \1/p; s/^branches: \(.*\)/$$folder: branches \1/p" || gcovr --root . --filter "src/$$folder/" build/coverage -s | tail -3; done
 
-# Thousands of kills, a fault at every call of the disk, damage, power cuts. Half an hour and more.
+# Thousands of kills, a fault at every call of the disk, damage, power cuts; each on sqlite and files.
+# An hour and more.
 soak: install
 	@$(call configure,dev)
 	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test
-	@PAL_KILL_CYCLES=3000 python3 tests/scripts/store_kill_test.py build/dev .
+	@PAL_KILL_CYCLES=10000 python3 tests/scripts/store_kill_test.py build/dev .
 	@PAL_FAULT_STRIDE=1 PAL_GROUP_FAULTS=300 python3 tests/scripts/store_io_faults_test.py build/dev .
 	@PAL_DAMAGE_FLIPS=20000 build/dev/faults_test --gtest_brief=1
-	@python3 tests/scripts/store_power_cut.py build/dev . 300
+	@python3 tests/scripts/store_power_cut.py build/dev . 1000
 
 # Each parser FUZZ_SECONDS long with libFuzzer and sanitizers; what it finds stays in build/fuzz.
 FUZZ_SECONDS ?= 60

@@ -143,6 +143,7 @@ Result<void> FilesStore::stage_batch(const Ready& ready, StagedLog& staged, std:
 // Large payloads go into files of their own, durable before anything names them.
 Result<void> FilesStore::keep_apart(const LogId& log, const LogPlaces* places, StagedLog& staged,
                                     std::vector<FilesEntry>& entries) {
+    PAL_CHECK(writer_->begin());
     std::uint64_t next = staged.apart_next > 0 ? staged.apart_next
                          : places              ? places->apart_next
                                                : 1;

@@ -1,5 +1,6 @@
 #include "store/files_folder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -14,6 +15,7 @@ namespace fs = std::filesystem;
 // Open files beyond this are closed, those not used lately first.
 constexpr std::size_t open_files_max = 256;
 constexpr std::size_t uid_digits = 32;
+constexpr std::uint64_t fill_least = 4 << 10, fill_most = 256 << 10;
 
 std::optional<LogFileName> parse_name(const fs::path& path) {
     const std::string name = path.filename().string();
@@ -94,16 +96,34 @@ Result<void> FilesFolder::write(const LogFileId& id, std::uint64_t at, std::stri
         dirty_folders_.insert(folder_of(id.log));
     }
     PAL_TRY(file, open(id, at == 0 ? DiskFile::Mode::create : DiskFile::Mode::write));
-    PAL_TRY(size, file->size());
-    if (size > at) PAL_CHECK(file->cut(at));
+    auto filled = filled_.find(id);
+    if (filled == filled_.end()) {
+        PAL_TRY(size, file->size());
+        if (size > at) PAL_CHECK(file->cut(at));
+        filled = filled_.emplace(id, at).first;
+    }
     dirty_.insert(id);
-    return file->write(at, bytes);
+    if (at + bytes.size() <= filled->second) return file->write(at, bytes);
+    // A conversation of one batch, as most are, gets no zeros.
+    const std::uint64_t ahead = at == 0 ? 0 : std::clamp(at / 4, fill_least, fill_most);
+    std::string more(bytes);
+    more.append(static_cast<std::size_t>(ahead), '\0');
+    PAL_CHECK(file->write(at, more));
+    filled->second = at + more.size();
+    return {};
 }
 
 // As far as it can be done: a later write() cuts again, and refuses if it cannot.
 void FilesFolder::cut(const LogFileId& id, std::uint64_t length) {
     if (length == 0) return remove(id);
+    filled_.erase(id);
     if (auto file = open(id, DiskFile::Mode::write)) (void)(*file)->cut(length);
+}
+
+void FilesFolder::trim(
+    const std::function<std::optional<std::uint64_t>(const LogFileId&)>& length_of) {
+    for (const auto& [id, filled] : std::exchange(filled_, {}))
+        if (const auto length = length_of(id); length && filled > *length) cut(id, *length);
 }
 
 Result<void> FilesFolder::write_part(const LogId& log, std::uint64_t number,
@@ -123,6 +143,7 @@ void FilesFolder::remove(const LogFileId& id) {
         old_.erase(id);
     }
     dirty_.erase(id);
+    filled_.erase(id);
     dirty_folders_.insert(folder_of(id.log));
     (void)remove_file(log_path(id));
 }

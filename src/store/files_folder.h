@@ -7,6 +7,7 @@
 //
 // Names are uids, never what people chose. Any thread may read; one writes.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,7 +47,8 @@ public:
     Result<std::shared_ptr<DiskFile>> open(const LogFileId& id, DiskFile::Mode mode);
     Result<std::string> read_part(const LogId& log, std::uint64_t number) const;
 
-    // For the writer. What lies behind `at` is not acknowledged, and goes.
+    // For the writer. What lies behind `at` is not acknowledged, and goes. Files that grow are
+    // filled with zeros a little ahead: writing inside of a file disturbs the file system less.
     Result<void> write(const LogFileId& id, std::uint64_t at, std::string_view bytes);
     void cut(const LogFileId& id, std::uint64_t length);
     Result<void> write_part(const LogId& log, std::uint64_t number, std::string_view bytes);
@@ -56,6 +58,9 @@ public:
     // Everything that was written since the last time.
     Result<void> sync();
     std::size_t unsynced() const { return dirty_.size(); }
+    // Takes the zeros away again; `length_of` says how long each file is, none: it does not matter.
+    void trim(const std::function<std::optional<std::uint64_t>(const LogFileId&)>& length_of);
+    std::size_t filled() const { return filled_.size(); }
 
 private:
     Result<void> make_folder_of(const LogId& log);
@@ -67,6 +72,7 @@ private:
     std::map<LogFileId, std::shared_ptr<DiskFile>> young_, old_;
     // The writer's.
     std::set<LogFileId> dirty_;
+    std::map<LogFileId, std::uint64_t> filled_;  // how far each file goes
     std::set<std::string> dirty_folders_, made_;
 };
 

@@ -58,7 +58,12 @@ Result<void> FilesJournal::read_head() {
                         "one from what the files of the conversations hold");
     PAL_TRY(size, file_.size());
     filled_ = used_ = size;
+    was_busy_ = size > first_group_at;
     return {};
+}
+
+Result<void> FilesJournal::prepare(std::uint64_t group_bytes) {
+    return make_room(group_bytes + frame_head_bytes);
 }
 
 Result<void> FilesJournal::write_head(DiskFile& file, std::uint64_t generation) {

@@ -26,12 +26,17 @@ public:
     std::uint64_t generation() const { return generation_; }
     std::uint64_t bytes() const { return end_ - first_group_at; }
     bool was_there() const { return was_there_; }
+    // Whoever had it before did not close it.
+    bool was_busy() const { return was_busy_; }
 
     // Each whole group, in order. At opening, whatever is there; later, what was acknowledged.
     using Each = std::function<Result<void>(std::string_view group)>;
     Result<void> replay_found(const Each& each);
     Result<void> replay_acknowledged(const Each& each);
 
+    // Room for a group of this size. Called before any other file is touched for it, so that a
+    // journal that is closed well tells that nothing was under way.
+    Result<void> prepare(std::uint64_t group_bytes);
     // Writes the group behind the last one. `failed`: it is not there and never will be. `unknown`:
     // nothing more may be written before renew().
     JournalOutcome append(std::string_view group, bool sync, Error& error);
@@ -57,7 +62,7 @@ private:
     std::uint64_t end_ = first_group_at;  // behind the last group
     std::uint64_t filled_ = 0;            // how far the file goes
     std::uint64_t used_ = 0;              // how far groups were ever written
-    bool was_there_ = false;
+    bool was_there_ = false, was_busy_ = false;
     std::string buffer_;
 };
 

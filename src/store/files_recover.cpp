@@ -60,9 +60,12 @@ Result<std::optional<FilesLog>> read_log_file(FilesFolder& folder, const LogFile
         if (!frame) break;
         if (const auto found = read_log_frame(*frame)) fold_frame(log.state, *found);
     }
-    if (frames.bad_tail()) {
+    // Zeros were filled in ahead; anything else is half of a record.
+    PAL_TRY(tail, file->read(frames.at(), static_cast<std::size_t>(size - frames.at())));
+    if (tail.find_first_not_of('\0') != tail.npos)
         notices.push_back(name.path + ": " + std::to_string(size - frames.at()) +
                           " bytes at its end are no whole record and were cut off");
+    if (frames.bad_tail()) {
         log.length = frames.at();
         if (log.length > 0) PAL_CHECK(file->cut(log.length));
     }
@@ -149,6 +152,18 @@ void fill_catalog(FilesCatalog& catalog, Logs logs, std::vector<std::string>& no
     catalog.tie();
 }
 
+// What a life that ended early had begun and not promised.
+Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog) {
+    PAL_TRY(names, folder.log_files());
+    for (const LogFileName& name : names) {
+        const FilesLog* log = catalog.find(name.log);
+        if (log && (name.part || name.number == log->version)) continue;
+        name.part ? folder.remove_part(name.log, name.number)
+                  : folder.remove({name.log, name.number});
+    }
+    return {};
+}
+
 // All that was found is durable, and the journal empty.
 Result<void> settle_disk(FilesDisk& disk, const FilesCatalog& catalog) {
     PAL_CHECK(disk.folder->sync());
@@ -190,7 +205,8 @@ Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCata
     }
     PAL_CHECK(replay_journal(disk, logs, catalog));
     fill_catalog(catalog, std::move(logs), notices);
-    if (!trusted || disk.journal.bytes() > 0 || !disk.records.whole())
+    if (trusted && disk.journal.was_busy()) PAL_CHECK(remove_strays(*disk.folder, catalog));
+    if (!trusted || disk.journal.was_busy() || !disk.records.whole())
         PAL_CHECK(settle_disk(disk, catalog));
     return disk;
 }

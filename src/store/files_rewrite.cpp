@@ -147,7 +147,7 @@ Result<SwappedLog> write_version(FilesFolder& folder, FilesLog& log, LogState st
 
 Result<SwappedLog> FilesWriter::rewrite(FilesLog& log, LogState state, const Replacements& with,
                                         bool keep_keys) {
-    PAL_CHECK(get_ready());
+    PAL_CHECK(begin());
     PAL_CHECK(load(log));
     FilesFolder& folder = *disk_.folder;
     auto swapped = write_version(folder, log, std::move(state), with, keep_keys);
@@ -156,7 +156,7 @@ Result<SwappedLog> FilesWriter::rewrite(FilesLog& log, LogState state, const Rep
         swapped ? folder.sync() : Result<void>(std::unexpected(swapped.error()));
     if (synced) return swapped;
     folder.remove({log.header().log, log.version + 1});
-    distrusted_ = true;
+    distrusted_ = distrusted_ || swapped.has_value();
     return std::unexpected(synced.error());
 }
 

@@ -15,6 +15,7 @@ constexpr std::size_t group_bytes_max = 8 << 20;
 // Long enough to spare syncs of many files, short enough to be read back fast.
 constexpr std::uint64_t journal_bytes_max = 8 << 20;
 constexpr std::size_t dirty_logs_max = 1024;
+constexpr std::size_t filled_files_max = 4096;
 // Places of this many entries are kept in memory: about 160 MB.
 constexpr std::uint64_t places_max = 2'000'000;
 
@@ -68,6 +69,7 @@ void FilesWriter::close() {
     const Alone end = [&]() -> Result<void> {
         if (closed_) return {};
         closed_ = true;
+        trim_files();
         if (distrusted_ || !checkpoint()) return {};
         return disk_.journal.shrink();
     };
@@ -153,6 +155,7 @@ Result<void> FilesWriter::commit(FilesChange& change) {
     if (disk_.journal.bytes() > 0 && disk_.journal.bytes() + group.size() > journal_bytes_max)
         (void)checkpoint();
     PAL_CHECK(get_ready());
+    PAL_CHECK(disk_.journal.prepare(group.size()));
     if (const Result<void> written = write_files(change); !written) {
         undo_files(change);
         return written;
@@ -175,6 +178,11 @@ Result<void> FilesWriter::commit(FilesChange& change) {
     ++commits_;
     finish(change);
     return {};
+}
+
+Result<void> FilesWriter::begin() {
+    PAL_CHECK(get_ready());
+    return disk_.journal.prepare(0);
 }
 
 Result<void> FilesWriter::get_ready() {
@@ -265,7 +273,15 @@ Result<void> FilesWriter::write_tables(std::uint64_t mark) {
     return {};
 }
 
+void FilesWriter::trim_files() {
+    disk_.folder->trim([&](const LogFileId& id) -> std::optional<std::uint64_t> {
+        const FilesLog* log = catalog_.find(id.log);
+        return log && log->version == id.version ? std::optional(log->length) : std::nullopt;
+    });
+}
+
 Result<void> FilesWriter::checkpoint() {
+    if (disk_.folder->filled() > filled_files_max) trim_files();
     const bool nothing = disk_.journal.bytes() == 0 && dirty_logs_.empty() && !wipe_due_ &&
                          disk_.folder->unsynced() == 0;
     if (nothing) return {};

@@ -56,6 +56,8 @@ public:
 
     // Inside `alone` only.
     Result<void> commit(FilesChange& change);
+    // Before a file is written for a change that is not committed yet.
+    Result<void> begin();
     Result<void> checkpoint();
     // A checkpoint after which no byte of what was removed so far is in any file.
     Result<void> purge();
@@ -81,6 +83,7 @@ private:
     void finish(const FilesChange& change);
     void checkpoint_if_due();
     void all_is_synced();
+    void trim_files();
     Result<void> write_tables(std::uint64_t mark);
     Result<void> mend();
 

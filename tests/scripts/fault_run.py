@@ -7,6 +7,10 @@ import tempfile
 import time
 
 
+KINDS = [kind for kind in ("sqlite", "files") if kind in os.environ.get("PAL_STORES", "sqlite files")]
+UNSYNCED = {"sqlite": "?sync=off", "files": "?sync=never"}
+
+
 def program():
     return os.path.join(sys.argv[1], "store_faults")
 
@@ -19,11 +23,11 @@ def setting(name, default):
 class Folder:
     """A folder that goes away. Syncs are only worth their time where power is cut."""
 
-    def __init__(self, parent=None):
+    def __init__(self, parent=None, kind="sqlite"):
         if parent is None and os.access("/dev/shm", os.W_OK):
             parent = "/dev/shm"
         self.path = tempfile.mkdtemp(prefix="pal_", dir=parent)
-        self.url = "sqlite:" + os.path.join(self.path, "store.db")
+        self.url = f"{kind}:" + os.path.join(self.path, "store.db")
 
     def __enter__(self):
         return self
@@ -79,8 +83,13 @@ def dump(url):
     return logs, record, faults
 
 
-def finish(title, failures, figures):
+def report(title, failures, figures):
     print(f"{title}: {figures}; {len(failures)} failures")
     for failure in failures[:20]:
         print("  " + failure)
-    sys.exit(1 if failures else 0)
+    sys.stdout.flush()
+    return len(failures)
+
+
+def finish(title, failures, figures):
+    sys.exit(1 if report(title, failures, figures) else 0)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from fault_run import Folder, dump, finish, program
+from fault_run import KINDS, Folder, dump, program, report
 
 SMALL, LARGE = "400k", "8m"
 
@@ -34,11 +34,10 @@ def erase_when_full(folder):
     return failures
 
 
-def inside(folder):
-    erase_failures = erase_when_full(folder)
+def fill(kind, folder):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "none", folder], check=True)
-    url = f"sqlite:{folder}/store.db"
-    failures, acks = erase_failures, []
+    url = f"{kind}:{folder}/store.db"
+    failures, acks = [], []
     with subprocess.Popen([program(), "fill", url, "900"], text=True, bufsize=1,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as filler:
         def until_waiting():
@@ -70,8 +69,15 @@ def inside(folder):
     logs, _, faults = dump(url)
     if logs.get("own", []) != acks:
         failures.append(f"{len(acks)} acknowledged, {len(logs.get('own', []))} there")
-    finish("disk full", failures + faults,
-           f"{before} appends until {SMALL} was full, {len(acks)} after it grew to {LARGE}")
+    subprocess.run(["umount", folder], check=True)
+    return report(f"disk full, {kind}", failures + faults,
+                  f"{before} appends until {SMALL} was full, {len(acks)} after it grew to {LARGE}")
+
+
+def inside(folder):
+    failures = erase_when_full(folder)
+    count = report("erase on a full disk", failures, "at 3 fillings")
+    sys.exit(1 if count + sum([fill(kind, folder) for kind in KINDS]) else 0)
 
 
 def main():

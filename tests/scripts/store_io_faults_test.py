@@ -2,12 +2,14 @@
 holds what was acknowledged, plus at most what was in doubt, and nothing else."""
 import itertools
 import random
+import sys
 
-from fault_run import Folder, acknowledged, dump, finish, run, setting, write_and_kill
+from fault_run import (KINDS, Folder, acknowledged, dump, report, run, setting,
+                       write_and_kill)
 
-KINDS = [("write", "EIO"), ("write", "ENOSPC"), ("write", "SHORT"), ("write", "KILL"),
-         ("sync", "EIO"), ("sync", "ENOSPC"), ("sync", "KILL"),
-         ("truncate", "EIO"), ("truncate", "KILL")]
+FAULTS = [("write", "EIO"), ("write", "ENOSPC"), ("write", "SHORT"), ("write", "KILL"),
+          ("sync", "EIO"), ("sync", "ENOSPC"), ("sync", "KILL"),
+          ("truncate", "EIO"), ("truncate", "KILL")]
 
 
 def append(name, texts, create=False):
@@ -67,9 +69,9 @@ def possible_states(found):
         yield state
 
 
-def one_fault(op, how, nth):
+def one_fault(kind, op, how, nth):
     """None when the fault was not reached, else a list of what is wrong."""
-    with Folder() as folder:
+    with Folder(kind=kind) as folder:
         fault = f"{op}:{how}:{nth}"
         status, lines, errors = run("scenario", folder.url, fault=fault)
         calls = [line.split()[1:] for line in lines if line.startswith("calls")]
@@ -89,13 +91,13 @@ def one_fault(op, how, nth):
         return wrong + [f"{fault}: {text}" for text in faults]
 
 
-def groups(count, rng):
+def groups(kind, count, rng):
     """A fault while many threads share commits: whoever was told "done" is done, and once."""
     failures, acks, errors, after = [], 0, 0, 0
     for _ in range(count):
         op, how = rng.choice([("sync", "EIO"), ("write", "EIO"), ("write", "ENOSPC")])
         fault = f"{op}:{how}:{rng.randrange(1, 12 if op == 'sync' else 150)}"
-        with Folder() as folder:
+        with Folder(kind=kind) as folder:
             lines = write_and_kill(folder.url, 0.15, fault=fault)
             wrong = [n for n, line in enumerate(lines) if line.startswith("error")]
             errors += len(wrong)
@@ -113,26 +115,30 @@ def groups(count, rng):
     return failures, f"{count} in groups: {acks} acknowledged, {errors} refused, {after} went on"
 
 
-def main():
+def check_kind(kind):
     stride = setting("PAL_FAULT_STRIDE", 9)
     failures, runs = [], {}
-    for op, how in KINDS:
+    for op, how in FAULTS:
         # Few and telling calls are all made to fail; of writes, each kind begins at another one.
         step = stride if op == "write" else 1
         nth = 1 + (len(runs) % step)
         while True:
-            wrong = one_fault(op, how, nth)
+            wrong = one_fault(kind, op, how, nth)
             if wrong is None:
                 break
             runs[op, how] = runs.get((op, how), 0) + 1
             failures += wrong
             nth += step
     figures = ", ".join(f"{op} {how} {count}" for (op, how), count in runs.items())
-    if len(runs) < len(KINDS):
+    if len(runs) < len(FAULTS):
         failures.append("a kind of fault was never reached")
-    wrong, shared = groups(setting("PAL_GROUP_FAULTS", 12), random.Random())
-    finish("faults of the disk", failures + wrong,
-           f"{sum(runs.values())} faults ({figures}); {shared}")
+    wrong, shared = groups(kind, setting("PAL_GROUP_FAULTS", 8), random.Random())
+    return report(f"faults of the disk, {kind}", failures + wrong,
+                  f"{sum(runs.values())} faults ({figures}); {shared}")
+
+
+def main():
+    sys.exit(1 if sum([check_kind(kind) for kind in KINDS]) else 0)
 
 
 main()

@@ -1,9 +1,10 @@
 """SIGKILL while it appends, again and again: nothing acknowledged is lost, nothing is there twice,
 no gap, and the store always opens. A control that acknowledges before it writes must lose."""
 import random
+import sys
 import time
 
-from fault_run import Folder, acknowledged, dump, finish, setting, write_and_kill
+from fault_run import KINDS, Folder, acknowledged, dump, report, setting, write_and_kill
 
 def one_life(url, rng, early=False):
     """Starts a writer, kills it; gives the acknowledgements that came out whole, and errors."""
@@ -22,10 +23,10 @@ def check(url, acks):
     return lost, faults, sum(len(log) for log in logs.values())
 
 
-def cycles(count, rng, early=False):
+def cycles(kind, count, rng, early=False):
     lives, acks, lost, stored, failures = 0, 0, [], 0, []
     while lives < count:
-        with Folder() as folder:
+        with Folder(kind=kind) as folder:
             promised = []
             for _ in range(min(25, count - lives)):
                 lives += 1
@@ -42,20 +43,24 @@ def cycles(count, rng, early=False):
     return lives, acks, lost, stored, failures
 
 
-def main():
-    count = setting("PAL_KILL_CYCLES", 100)
-    seed = setting("PAL_SEED", int(time.time()))
+def check_kind(kind, seed):
+    count = setting("PAL_KILL_CYCLES", 60)
     rng = random.Random(seed)
-    lives, acks, lost, stored, failures = cycles(count, rng)
+    lives, acks, lost, stored, failures = cycles(kind, count, rng)
     failures += [f"acknowledged and lost: {text}" for text in lost]
-    control = cycles(25, rng, early=True)
+    control = cycles(kind, 25, rng, early=True)
     if not control[2]:
         failures.append("the control lost nothing, so this test proves nothing")
     if acks < lives:
         failures.append(f"only {acks} acknowledgements in {lives} lives")
-    finish("kill", failures, f"{lives} kills, {acks} acknowledged, {len(lost)} lost, {stored} stored"
-           f" (control: {control[0]} kills, {control[1]} acknowledged, {len(control[2])} lost;"
-           f" seed {seed})")
+    return report(f"kill, {kind}", failures, f"{lives} kills, {acks} acknowledged, {len(lost)} lost, {stored} stored"
+                  f" (control: {control[0]} kills, {control[1]} acknowledged, {len(control[2])} lost;"
+                  f" seed {seed})")
+
+
+def main():
+    seed = setting("PAL_SEED", int(time.time()))
+    sys.exit(1 if sum([check_kind(kind, seed) for kind in KINDS]) else 0)
 
 
 main()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from fault_run import Folder, dump, finish, program
+from fault_run import KINDS, UNSYNCED, Folder, dump, program, report
 
 GOING_DOWN = 0x8004587D  # _IOR('X', 125, uint32_t)
 NO_LOG_FLUSH = 2
@@ -27,11 +27,11 @@ def cut_power(place):
     os.close(folder)
 
 
-def one_cut(image, place, options, rng):
+def one_cut(kind, image, place, options, rng):
     """A store that is made, written and cut off; gives acknowledged, lost, and faults."""
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
     mount(image, place)
-    url = f"sqlite:{place}/store.db"
+    url = f"{kind}:{place}/store.db"
     with subprocess.Popen([program(), "write", url + options, "8"],
                           stdout=subprocess.PIPE) as writer:
         text = writer.stdout.readline()
@@ -53,28 +53,32 @@ def one_cut(image, place, options, rng):
     return len(acks), lost, faults
 
 
-def series(folder, options, cuts, rng):
+def series(kind, folder, options, cuts, rng):
     image, place = os.path.join(folder, "disk.img"), os.path.join(folder, "disk")
     os.makedirs(place, exist_ok=True)
     with open(image, "wb") as file:
         file.truncate(64 << 20)
     acks, lost, faults = 0, 0, []
     for _ in range(cuts):
-        done, gone, wrong = one_cut(image, place, options, rng)
+        done, gone, wrong = one_cut(kind, image, place, options, rng)
         acks, lost, faults = acks + done, lost + gone, faults + wrong
     return acks, lost, faults
 
 
-def inside(folder, cuts):
+def cut_kind(kind, folder, cuts):
     rng = random.Random()
-    acks, lost, failures = series(folder, "", cuts, rng)
+    acks, lost, failures = series(kind, folder, "", cuts, rng)
     if lost:
         failures.append(f"{lost} acknowledged entries were lost")
-    control = series(folder, "?sync=off", max(5, cuts // 10), rng)
+    control = series(kind, folder, UNSYNCED[kind], max(5, cuts // 10), rng)
     if not control[1]:
         failures.append("the control without syncs lost nothing, so this proves nothing")
-    finish("power cut", failures, f"{cuts} cuts, {acks} acknowledged, {lost} lost"
-           f" (control without syncs: {control[0]} acknowledged, {control[1]} lost)")
+    return report(f"power cut, {kind}", failures, f"{cuts} cuts, {acks} acknowledged, {lost} lost"
+                  f" (control without syncs: {control[0]} acknowledged, {control[1]} lost)")
+
+
+def inside(folder, cuts):
+    sys.exit(1 if sum([cut_kind(kind, folder, cuts) for kind in KINDS]) else 0)
 
 
 def main():
