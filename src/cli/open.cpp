@@ -25,9 +25,23 @@ Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
                                      .warn = print_warning});
 }
 
+// A configured model, the echo model, or one that its provider's name tells us about.
 Result<std::unique_ptr<Model>> open_model(const Settings& settings) {
+    for (const Endpoint& endpoint : settings.endpoints)
+        if (endpoint.name == settings.model) return make_http_model(endpoint);
     if (settings.model == "echo") return make_echo_model();
-    return fail(ErrorCode::invalid_request, "there is no model " + settings.model, "model");
+    Endpoint endpoint;
+    endpoint.name = settings.model;
+    if (settings.model.starts_with("claude")) {
+        endpoint.format = FormatId::anthropic;
+        return make_http_model(std::move(endpoint));
+    }
+    for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4"})
+        if (settings.model.starts_with(family)) return make_http_model(std::move(endpoint));
+    return fail(ErrorCode::invalid_request,
+                "there is no model " + settings.model + "; say where it is in palimpsest.toml: " +
+                    "[models." + settings.model + "] url = \"http://localhost:11434/v1\"",
+                "model");
 }
 
 }  // namespace palimpsest

@@ -10,7 +10,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view model_names[] = {"echo"};
 constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o200k_harmony",
                                                 "p50k_base",  "r50k_base",   "approx"};
 constexpr std::string_view log_levels[] = {"quiet", "info"};
@@ -73,8 +72,16 @@ constexpr Setting table[] = {
      0,
      {},
      "A local model's tokenizer.json (byte-level BPE), which then counts instead."},
-    {"model", &Settings::model, SettingKind::choice, SettingScope::model, "NAME", 0, 0, model_names,
-     "The model that answers; echo works offline and repeats what was said."},
+    {"model",
+     &Settings::model,
+     SettingKind::text,
+     SettingScope::model,
+     "NAME",
+     0,
+     0,
+     {},
+     "The model that answers: one of [models.NAME], or a model of OpenAI or Anthropic by its own "
+     "name. echo works offline and repeats what was said."},
     {"listen",
      &Settings::listen,
      SettingKind::address,
@@ -245,7 +252,8 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
     PAL_TRY(values, read_settings_file(*text, named ? path : "palimpsest.toml"));
     for (const SettingValue& value : values) PAL_CHECK(apply(settings, value));
     PAL_TRY(models, read_model_settings(*text, named ? path : "palimpsest.toml"));
-    settings.models = std::move(models);
+    settings.models = std::move(models.models);
+    settings.endpoints = std::move(models.endpoints);
     return {};
 }
 
@@ -352,7 +360,18 @@ std::string settings_markdown() {
         "as "
         "it is.\nPrices are dollars for a million tokens.\n\n"
         "```toml\n[models.my-model]\nwindow = 32768\noutput = 4096\nencoding = \"cl100k_base\"\n"
-        "prices = { input = 0.5, cached = 0.1, cache_write = 0.6, output = 1.5 }\n```\n";
+        "prices = { input = 0.5, cached = 0.1, cache_write = 0.6, output = 1.5 }\n```\n\n"
+        "A model that says where it is can be asked (`--model my-model`): every server that speaks "
+        "one of\nthe formats will do. The key itself never stands in the file.\n\n"
+        "```toml\n[models.local]\nurl = \"http://localhost:11434/v1\"\n"
+        "format = \"openai_chat\"        # or openai_responses, anthropic\n"
+        "model = \"llama3.1:8b\"         # what its server calls it; else the name above\n"
+        "key_env = \"LOCAL_KEY\"         # or key_file = \"FILE\"; neither: no key is sent\n"
+        "parameters = { temperature = 0.2 }\nheaders = { \"x-team\" = \"blue\" }\n"
+        "retries = 2                    # of what was refused for now\n"
+        "connect_timeout_ms = 5000\nfirst_byte_timeout_ms = 120000\nidle_timeout_ms = 60000\n"
+        "total_timeout_ms = 600000\nproxy = \"none\"                 # else by the environment\n"
+        "ca_file = \"ca.pem\"\n```\n";
     return out;
 }
 

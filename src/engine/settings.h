@@ -15,6 +15,7 @@
 
 #include "palimpsest/error.h"
 #include "palimpsest/memory.h"
+#include "palimpsest/model.h"
 
 namespace palimpsest {
 
@@ -34,7 +35,8 @@ struct Settings {
     std::uint64_t store_threads = 4;
     std::uint64_t grace_ms = 5'000;
     std::string log_level = "info";
-    std::vector<OwnModel> models = {};  // of the file alone: [models.NAME]
+    std::vector<OwnModel> models = {};     // of the file alone: [models.NAME]
+    std::vector<Endpoint> endpoints = {};  // those of them that say where the model is
 };
 
 enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };
@@ -79,8 +81,13 @@ Result<Settings> load_settings(const SettingSources& sources);
 Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std::string_view file);
 
 // The tables [models.NAME] of a file's text: window, output, encoding, and prices with input,
-// cached, cache_write and output, in dollars per million tokens.
-Result<std::vector<OwnModel>> read_model_settings(std::string_view text, std::string_view file);
+// cached, cache_write and output, in dollars per million tokens; where the model is: url, format,
+// model, key_env, key_file, headers, parameters, retries, proxy, ca_file and time-outs.
+struct ModelSettings {
+    std::vector<OwnModel> models = {};
+    std::vector<Endpoint> endpoints = {};
+};
+Result<ModelSettings> read_model_settings(std::string_view text, std::string_view file);
 
 // docs/SETTINGS.md.
 std::string settings_markdown();

@@ -1,6 +1,8 @@
 // The settings file: TOML, through toml++, which only this file includes.
+#include "base/json_write.h"
 #include "base/nearest.h"
 #include "engine/settings.h"
+#include "palimpsest/format.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -91,8 +93,123 @@ std::unexpected<Error> bad_model(std::string_view file, const toml::node& node,
     return fail(ErrorCode::invalid_request,
                 place(file, node.source()) + ": " + what +
                     "; a table [models.NAME] has window and output (tokens), encoding (such as "
-                    "o200k_base) and prices (input, cached, cache_write, output)",
+                    "o200k_base), prices (input, cached, cache_write, output), and where the model "
+                    "is: url, format, model, key_env, key_file, headers, parameters, retries, "
+                    "proxy, ca_file, connect_timeout_ms, first_byte_timeout_ms, idle_timeout_ms, "
+                    "total_timeout_ms",
                 "models");
+}
+
+// ---- where a model is ---------------------------------------------------------------------------
+
+std::string json_of(const toml::node& node);
+
+std::string json_of_table(const toml::table& table) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    for (const auto& [key, value] : table) out.key(key.str()).raw(json_of(value));
+    out.end_object();
+    return json;
+}
+
+std::string json_of(const toml::node& node) {
+    std::string json;
+    JsonWriter out(json);
+    if (const auto* table = node.as_table()) return json_of_table(*table);
+    if (const auto* list = node.as_array()) {
+        out.begin_array();
+        for (const toml::node& element : *list) out.raw(json_of(element));
+        out.end_array();
+    } else if (const auto* number = node.as_integer()) {
+        out.number(number->get());
+    } else if (const auto* real = node.as_floating_point()) {
+        out.number(real->get());
+    } else if (const auto* toggle = node.as_boolean()) {
+        out.boolean(toggle->get());
+    } else {
+        out.string(node.value<std::string>().value_or(""));
+    }
+    return json;
+}
+
+bool take_headers(const toml::node& node, Endpoint& endpoint) {
+    if (!node.is_table()) return false;
+    for (const auto& [key, value] : *node.as_table()) {
+        if (!value.is_string()) return false;
+        endpoint.headers.emplace_back(key.str(), value.as_string()->get());
+    }
+    return true;
+}
+
+bool take_format(const toml::node& node, Endpoint& endpoint) {
+    const auto format = format_by_name(node.value_exact<std::string>().value_or(""));
+    if (format) endpoint.format = *format;
+    return format.has_value();
+}
+
+struct TextField {
+    std::string_view key;
+    std::string Endpoint::* field;
+};
+constexpr TextField text_fields[] = {
+    {"url", &Endpoint::url},         {"model", &Endpoint::model},
+    {"key_env", &Endpoint::key_env}, {"key_file", &Endpoint::key_file},
+    {"ca_file", &Endpoint::ca_file}, {"proxy", &Endpoint::proxy},
+};
+struct NumberField {
+    std::string_view key;
+    int Endpoint::* field;
+};
+constexpr NumberField number_fields[] = {
+    {"retries", &Endpoint::retries},
+    {"connect_timeout_ms", &Endpoint::connect_timeout_ms},
+    {"first_byte_timeout_ms", &Endpoint::first_byte_timeout_ms},
+    {"idle_timeout_ms", &Endpoint::idle_timeout_ms},
+    {"total_timeout_ms", &Endpoint::total_timeout_ms},
+};
+
+// None: it is no field of an endpoint. False: its value is wrong.
+std::optional<bool> take_endpoint_field(std::string_view key, const toml::node& node,
+                                        Endpoint& endpoint) {
+    for (const TextField& row : text_fields)
+        if (row.key == key) {
+            endpoint.*(row.field) = node.value_exact<std::string>().value_or("");
+            return !(endpoint.*(row.field)).empty();
+        }
+    for (const NumberField& row : number_fields)
+        if (row.key == key) {
+            const auto number = node.value_exact<std::int64_t>();
+            if (!number || *number < 0 || *number > 86'400'000) return false;
+            endpoint.*(row.field) = static_cast<int>(*number);
+            return true;
+        }
+    if (key == "format") return take_format(node, endpoint);
+    if (key == "headers") return take_headers(node, endpoint);
+    if (key != "parameters") return std::nullopt;
+    if (!node.is_table()) return false;
+    endpoint.parameters = json_of_table(*node.as_table());
+    return true;
+}
+
+// One [models.NAME].
+Result<void> read_model(const std::string& name, const toml::table& fields, std::string_view file,
+                        ModelSettings& settings) {
+    OwnModel model{.name = name};
+    Endpoint endpoint;
+    endpoint.name = name;
+    bool is_endpoint = false;
+    for (const auto& [key, node] : fields) {
+        const std::optional<bool> taken = take_endpoint_field(key.str(), node, endpoint);
+        is_endpoint |= taken.has_value();
+        if (taken.value_or(take_field(key.str(), node, model))) continue;
+        return bad_model(
+            file, node,
+            "models." + name + "." + std::string(key.str()) + " is unknown or has a wrong value");
+    }
+    settings.models.push_back(std::move(model));
+    if (is_endpoint) settings.endpoints.push_back(std::move(endpoint));
+    return {};
 }
 
 }  // namespace
@@ -121,23 +238,18 @@ Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std:
     return values;
 }
 
-Result<std::vector<OwnModel>> read_model_settings(std::string_view text, std::string_view file) {
+Result<ModelSettings> read_model_settings(std::string_view text, std::string_view file) {
     const toml::parse_result parsed = toml::parse(text, file);
-    std::vector<OwnModel> models;
+    ModelSettings settings;
     const toml::node* all = parsed ? parsed.table().get("models") : nullptr;
-    if (!all) return models;
+    if (!all) return settings;
     if (!all->is_table()) return bad_model(file, *all, "models is no table");
     for (const auto& [name, fields] : *all->as_table()) {
-        OwnModel model{.name = std::string(name.str())};
-        if (!fields.is_table()) return bad_model(file, fields, model.name + " is no table");
-        for (const auto& [key, node] : *fields.as_table())
-            if (!take_field(key.str(), node, model))
-                return bad_model(file, node,
-                                 "models." + model.name + "." + std::string(key.str()) +
-                                     " is unknown or has a wrong value");
-        models.push_back(std::move(model));
+        if (!fields.is_table())
+            return bad_model(file, fields, std::string(name.str()) + " is no table");
+        PAL_CHECK(read_model(std::string(name.str()), *fields.as_table(), file, settings));
     }
-    return models;
+    return settings;
 }
 
 }  // namespace palimpsest

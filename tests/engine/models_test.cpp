@@ -10,7 +10,7 @@ using namespace palimpsest;
 using namespace palimpsest::testing_support;
 
 TEST(model_settings, are_read_from_the_file) {
-    const auto models = read_model_settings(R"(
+    const auto read = read_model_settings(R"(
 store = "memory:"
 [models.my-llama]
 window = 32768
@@ -20,10 +20,11 @@ prices = { input = 1, cached = 0.25, output = 2.5 }
 [models."gpt-4.1"]
 window = 500
 )",
-                                            "palimpsest.toml");
-    ASSERT_TRUE(models) << models.error().message;
-    ASSERT_EQ(models->size(), 2u);
-    const ModelTable table(*models, {});
+                                          "palimpsest.toml");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->models.size(), 2u);
+    EXPECT_TRUE(read->endpoints.empty());
+    const ModelTable table(read->models, {});
     const ModelSpec& llama = table.find("my-llama-70b");
     EXPECT_EQ(llama.window_tokens, 32768u);
     EXPECT_EQ(llama.output_tokens, 4096u);
@@ -35,11 +36,42 @@ window = 500
     EXPECT_EQ(table.find("gpt-4.1").encoding, "o200k_base");  // as it is built in
 }
 
+TEST(model_settings, say_where_a_model_is) {
+    const auto read = read_model_settings(R"(
+[models.local]
+url = "http://localhost:11434/v1"
+format = "anthropic"
+model = "llama3.1:8b"
+key_env = "LOCAL_KEY"
+parameters = { temperature = 0.5, stop = ["a", "b"], seed = 7 }
+headers = { "x-team" = "blue" }
+retries = 0
+idle_timeout_ms = 900
+window = 100
+)",
+                                          "palimpsest.toml");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->endpoints.size(), 1u);
+    const Endpoint& local = read->endpoints[0];
+    EXPECT_EQ(local.name, "local");
+    EXPECT_EQ(local.model, "llama3.1:8b");
+    EXPECT_EQ(local.url, "http://localhost:11434/v1");
+    EXPECT_EQ(local.format, FormatId::anthropic);
+    EXPECT_EQ(local.key_env, "LOCAL_KEY");
+    EXPECT_EQ(local.parameters, R"({"seed":7,"stop":["a","b"],"temperature":0.5})");
+    EXPECT_EQ(local.headers.at(0).second, "blue");
+    EXPECT_EQ(local.retries, 0);
+    EXPECT_EQ(local.idle_timeout_ms, 900);
+    EXPECT_EQ(read->models.at(0).window_tokens, 100u);
+}
+
 TEST(model_settings, say_where_they_are_wrong) {
-    for (const char* bad : {"models = 3", "[models]\nx = 3", "[models.x]\nwindow = 0",
-                            "[models.x]\nwindow = \"many\"", "[models.x]\nencoding = \"words\"",
-                            "[models.x]\nprices = { input = -1 }",
-                            "[models.x]\nprices = { inptu = 1 }", "[models.x]\nwindows = 5"}) {
+    for (const char* bad :
+         {"models = 3", "[models]\nx = 3", "[models.x]\nwindow = 0",
+          "[models.x]\nwindow = \"many\"", "[models.x]\nencoding = \"words\"",
+          "[models.x]\nprices = { input = -1 }", "[models.x]\nprices = { inptu = 1 }",
+          "[models.x]\nwindows = 5", "[models.x]\nurl = 5", "[models.x]\nformat = \"gemini\"",
+          "[models.x]\nretries = -1", "[models.x]\nparameters = 1"}) {
         const auto models = read_model_settings(bad, "palimpsest.toml");
         ASSERT_FALSE(models) << bad;
         EXPECT_EQ(models.error().code, ErrorCode::invalid_request);
