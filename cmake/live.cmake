@@ -8,7 +8,7 @@ add_executable(live_test ${live_files} ${suites} ${CMAKE_SOURCE_DIR}/tests/engin
                ${CMAKE_SOURCE_DIR}/tests/support/servers.cpp)
 target_include_directories(live_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(live_test PRIVATE GTest::gtest pal_conformance pal_engine)
-foreach(kind postgres)
+foreach(kind postgres redis cluster)
   add_test(NAME live.${kind} COMMAND live_test ${kind})
   set_tests_properties(live.${kind} PROPERTIES TIMEOUT 300)
 endforeach()

@@ -129,7 +129,8 @@ Receipt ForkTree::erase(const LogId& log, Time now) {
 void ForkTree::grow_epochs(const std::set<LogId>& logs) {
     std::set<LogId> stale;
     for (const LogId& log : logs)
-        for (const LogId& id : descendants(log)) stale.insert(id);
+        if (find(log))
+            for (const LogId& id : descendants(log)) stale.insert(id);
     for (const LogId& id : stale) {
         TreeLog& log = logs_.at(id);
         ++log.header.epoch;

@@ -19,6 +19,12 @@ Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
 // options are libpq's. Defaults: the role's search path, 16, 10s, none.
 Result<std::unique_ptr<Store>> open_postgres_store(std::string_view rest,
                                                    const StoreOptions& options);
+// `//[USER:]PASSWORD@HOST:PORT/DB?cluster=1&prefix=P&wait=N|all&ttl=DURATION&timeout=DURATION`,
+// `&pool=N`, `&eviction=allow` and, over TLS, `&ca=FILE`; of a cluster any nodes, with commas
+// between. Defaults: no cluster, pal, no wait, 24h, 5s, 16.
+Result<std::unique_ptr<Store>> open_redis_store(std::string_view rest, const StoreOptions& options);
+Result<std::unique_ptr<Store>> open_rediss_store(std::string_view rest,
+                                                 const StoreOptions& options);
 
 // `DIR?sync=always|interval|never&interval=DURATION`. Defaults: always, 1s.
 Result<std::unique_ptr<Store>> open_files_store(std::string_view rest, const StoreOptions& options);

@@ -15,6 +15,9 @@ constexpr StoreKind kinds[] = {
      "files:DIR[?sync=always&interval=1s]  a folder, a file for each conversation, durable"},
     {"postgres", open_postgres_store,
      "postgres://USER@HOST/DATABASE[?schema=NAME&pool=16]  a server that several of ours share"},
+    {"redis", open_redis_store,
+     "redis://HOST:PORT/DB[?cluster=1&prefix=P&wait=1]  a server or cluster, kept 24h by default"},
+    {"rediss", open_rediss_store, "rediss://HOST:PORT/DB[?ca=FILE]  the same over TLS"},
 };
 
 }  // namespace

@@ -124,19 +124,15 @@ Result<std::optional<bool>> PostgresStore::scrub_locked(PgConnection& connection
     PAL_TRY(found, transaction.run(std::move(asking)));
     std::map<LogId, std::set<LogId>> roots;  // in one order for everybody
     for (std::size_t i = 0; i < replacements.size(); ++i) {
-        if (found[i].rows() == 0) return no_log(replacements[i].log);
-        roots[read_log(found[i], 0).root].insert(replacements[i].log);
+        if (found[i].rows() > 0) roots[read_log(found[i], 0).root].insert(replacements[i].log);
     }
     std::vector<PgCall> calls;
     std::map<LogId, Seq> ends;
     for (const auto& [root, logs] : roots) {
         PAL_TRY(held, hold_family(transaction, now(), root));
         if (!held) return std::nullopt;
-        for (const LogId& log : logs) {
-            const std::optional<Header> living = held->family.as_of(log, held->now);
-            if (!living) return no_log(log);
-            ends[log] = living->end;
-        }
+        for (const LogId& log : logs)
+            if (const auto living = held->family.as_of(log, held->now)) ends[log] = living->end;
         held->family.grow_epochs(logs);
         add_changes(held->family, held->logs, calls);
     }
@@ -146,6 +142,7 @@ Result<std::optional<bool>> PostgresStore::scrub_locked(PgConnection& connection
     PAL_TRY(entries, transaction.run(std::move(kinds)));
     for (std::size_t i = 0; i < replacements.size(); ++i) {
         const Replacement& one = replacements[i];
+        if (!ends.contains(one.log)) return no_log(one.log);
         if (entries[i].rows() == 0 || one.seq > ends.at(one.log))
             return fail(ErrorCode::not_found,
                         "the log owns no entry " + std::to_string(one.seq.value));

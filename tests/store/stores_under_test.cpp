@@ -27,6 +27,9 @@ constexpr Row rows[] = {
     {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
     {"files", "files:FOLDER/store?sync=never", true},
     {"postgres", "", true, "PAL_TEST_POSTGRES"},
+    {"redis", "", true, "PAL_TEST_REDIS"},
+    {"rediss", "", true, "PAL_TEST_REDISS"},
+    {"cluster", "", true, "PAL_TEST_CLUSTER"},
 };
 
 bool takes_part(const Row& row) {

@@ -1,0 +1,237 @@
+#include "store/redis_rows.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/ids.h"
+#include "core/codec.h"
+#include "store/epoch_ms.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+bool is_plain(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && c != '{' && c != '}' && c != '/' && c != '%' && c != 0x7f;
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+    Number value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        std::uint8_t byte = 0;
+        if (i + 3 > text.size()) return std::nullopt;
+        const auto [end, fault] =
+            std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16);
+        if (fault != std::errc{} || end != text.data() + i + 3) return std::nullopt;
+        out += static_cast<char>(byte);
+        i += 2;
+    }
+    return out;
+}
+
+// The next word of a line, which gets shorter.
+std::string_view take_word(std::string_view& line) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+    return word;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& line) {
+    return number_of<std::uint64_t>(take_word(line));
+}
+
+// A field of a record up to the next colon.
+std::string_view take_field(std::string_view& record) {
+    const std::string_view field = record.substr(0, record.find(':'));
+    record.remove_prefix(std::min(record.size(), field.size() + 1));
+    return field;
+}
+
+void set_number(std::string_view text, std::uint64_t& number) {
+    number = number_of<std::uint64_t>(text).value_or(0);
+}
+void set_seq(std::string_view text, Seq& seq) {
+    set_number(text, seq.value);
+}
+void set_time(std::string_view text, Time& time) {
+    time = time_of(number_of<std::int64_t>(text).value_or(0));
+}
+
+void set_field(TreeLog& log, std::string_view name, const std::string& value) {
+    Header& header = log.header;
+    if (name == "end") set_seq(value, header.end);
+    if (name == "basis") set_seq(value, header.basis);
+    if (name == "messages") set_number(value, header.messages);
+    if (name == "epoch") set_number(value, header.epoch);
+    if (name == "revision") set_number(value, header.revision);
+    if (name == "updated") set_time(value, header.updated);
+    if (name == "accessed") set_time(value, header.accessed);
+    if (name == "created") set_time(value, header.created);
+    if (name == "expires") set_time(value, header.expires.emplace());
+    if (name == "ttl") header.ttl = Duration(number_of<std::int64_t>(value).value_or(0));
+    if (name == "tenant") header.name.tenant = value;
+    if (name == "name") header.name.id = name_of(value).value_or(ConversationId{}).id;
+    if (name == "parent") header.parent = parse_log_id(value);
+    if (name == "base") set_seq(value, header.base);
+    if (name == "base_basis") set_seq(value, log.base_basis);
+    if (name == "base_messages") set_number(value, log.base_messages);
+    if (name == "owner") header.owner = value;
+    if (name == "title") header.title = value;
+    if (name == "prompt") header.system_prompt = value;
+    if (name == "metadata") header.metadata = value;
+    if (name == "policy") header.policy = value;
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (is_plain(c)) {
+            out += c;
+            continue;
+        }
+        out += '%';
+        out += digits[static_cast<unsigned char>(c) >> 4U];
+        out += digits[static_cast<unsigned char>(c) & 15U];
+    }
+    return out;
+}
+
+std::string tag_of(const ConversationId& name) {
+    return escaped(name.tenant) + "/" + escaped(name.id);
+}
+
+std::optional<ConversationId> name_of(std::string_view tag) {
+    const std::size_t slash = tag.find('/');
+    if (slash == tag.npos) return std::nullopt;
+    auto tenant = unescaped(tag.substr(0, slash)), id = unescaped(tag.substr(slash + 1));
+    if (!tenant || !id) return std::nullopt;
+    return ConversationId{std::move(*tenant), std::move(*id)};
+}
+
+std::optional<NameKey> parse_name_key(std::string raw, const std::string& own_tag) {
+    std::string_view rest = raw;
+    const auto log = parse_log_id(take_word(rest));
+    if (!log) return std::nullopt;
+    NameKey key{.place = {own_tag, *log}};
+    key.linked = !rest.empty();
+    if (key.linked) key.place.tag = take_word(rest);
+    if (!rest.empty()) key.until = number_of<std::int64_t>(rest);
+    key.raw = std::move(raw);
+    return key;
+}
+
+TreeLog read_header(const RedisReply& fields, const LogId& log) {
+    TreeLog found;
+    found.header.log = log;
+    for (std::size_t i = 0; i + 1 < fields.items.size(); i += 2)
+        set_field(found, fields.at(i), fields.at(i + 1));
+    return found;
+}
+
+bool apply_hot(Header& header, std::string_view hot) {
+    const auto log = parse_log_id(take_word(hot));
+    if (!log || *log != header.log) return false;
+    std::array<std::optional<std::uint64_t>, 7> numbers;
+    for (auto& number : numbers)
+        if (!(number = take_number(hot))) return false;
+    header.end = Seq{*numbers[0]};
+    header.basis = Seq{*numbers[1]};
+    header.messages = *numbers[2];
+    header.epoch = *numbers[3];
+    header.revision = *numbers[4];
+    header.updated = time_of(static_cast<std::int64_t>(*numbers[5]));
+    header.accessed = time_of(static_cast<std::int64_t>(*numbers[6]));
+    const auto expires = number_of<std::int64_t>(take_word(hot));
+    const auto ttl = number_of<std::int64_t>(take_word(hot));
+    header.expires = expires ? std::optional(time_of(*expires)) : std::nullopt;
+    header.ttl = ttl ? std::optional(Duration(*ttl)) : std::nullopt;
+    return true;
+}
+
+std::vector<std::string> new_fields(const TreeLog& log) {
+    const Header& header = log.header;
+    const auto text = [](std::uint64_t value) { return std::to_string(value); };
+    std::vector<std::string> fields{
+        "tenant",   header.name.tenant,     "base",   text(header.base.value),
+        "end",      text(header.end.value), "basis",  text(header.basis.value),
+        "messages", text(header.messages),  "epoch",  text(header.epoch),
+        "revision", text(header.revision),  "owner",  header.owner,
+        "title",    header.title,           "prompt", header.system_prompt,
+        "metadata", header.metadata,        "policy", header.policy};
+    const auto add = [&](std::string name, std::string value) {
+        fields.push_back(std::move(name));
+        fields.push_back(std::move(value));
+    };
+    if (header.parent) add("parent", hex(*header.parent));
+    if (header.parent) add("base_basis", text(log.base_basis.value));
+    if (header.parent) add("base_messages", text(log.base_messages));
+    if (header.ttl) add("ttl", std::to_string(header.ttl->count()));
+    return fields;
+}
+
+std::vector<std::string> patched_fields(const Header& header, const HeaderPatch& patch) {
+    std::vector<std::string> fields{"revision", std::to_string(header.revision)};
+    const auto add = [&](bool changed, std::string name, std::string value) {
+        if (!changed) return;
+        fields.push_back(std::move(name));
+        fields.push_back(std::move(value));
+    };
+    add(patch.owner.has_value(), "owner", header.owner);
+    add(patch.title.has_value(), "title", header.title);
+    add(patch.system_prompt.has_value(), "prompt", header.system_prompt);
+    add(patch.policy.has_value(), "policy", header.policy);
+    add(patch.metadata_merge.has_value(), "metadata", header.metadata);
+    add(patch.ttl.has_value(), "ttl", header.ttl ? std::to_string(header.ttl->count()) : "");
+    return fields;
+}
+
+void add_entry_words(const Batch& batch, std::vector<std::string>& words) {
+    for (const Draft& draft : batch.entries) {
+        EncodedBody body = encode_body(draft.body);
+        words.push_back(std::to_string(static_cast<unsigned>(kind_of(draft.body))));
+        words.push_back(draft.at ? std::to_string(ms_of(*draft.at)) : "");
+        words.push_back(body.payload ? "1" : "0");
+        words.push_back(std::move(body.meta));
+        words.push_back(body.payload ? *body.payload : "");
+    }
+}
+
+Result<Entry> read_record(Seq seq, std::string_view record, const std::string& payload,
+                          bool content) {
+    const auto kind = number_of<std::uint8_t>(take_field(record));
+    const auto at = number_of<std::int64_t>(take_field(record));
+    const auto ordinal = number_of<std::uint64_t>(take_field(record));
+    const bool has_payload = take_field(record) == "1";
+    if (!kind || *kind >= entry_kind_count || !at || !ordinal)
+        return fail(ErrorCode::internal,
+                    "entry " + std::to_string(seq.value) + " is damaged: it has no valid head");
+    Bytes bytes;
+    if (has_payload && content) bytes = make_bytes(payload);
+    PAL_TRY(body, decode_body(static_cast<EntryKind>(*kind), record, bytes));
+    return Entry{.seq = seq, .at = time_of(*at), .ordinal = *ordinal, .body = std::move(body)};
+}
+
+std::string digest_hex(const Fingerprint& digest) {
+    std::string out;
+    for (const std::uint64_t half : {digest.low, digest.high})
+        for (unsigned i = 16; i-- > 0;) out += digits[(half >> (4 * i)) & 15U];
+    return out;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,412 @@
+#include "store/redis_scripts.h"
+
+namespace palimpsest {
+namespace {
+
+// KEYS[1] is the name key of the tag, "P:{TAG}:n"; the other keys of the tag are made from it.
+// ARGV[1] comes back, so that an answer can be told from another's. ARGV[2] is the time, or empty
+// for the server's.
+constexpr const char* prelude = R"lua(#!lua
+local A, base = ARGV, string.sub(KEYS[1], 1, -2)
+local now = tonumber(A[2])
+if not now then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local function num(v) return string.format('%.0f', v) end
+local function keys_of(uid)
+  return {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
+end
+)lua";
+
+// ARGV 3 uid ('' = by the name key), 4 name, 5 key, 6 digest, 7 log, 8 end, 9 basis, 10 epoch,
+// 11 revision, 12 revision that the patch was made for, 13 number of entries, 14 how it may be made
+// ('' not, 'own', 'fork'), 15 the name key's value then, 16 version of the tree (fork), 17 parent
+// (fork); 16 else: 'fork' when an existing one is refused, 'dry' when nothing shall be written. 18
+// uid and revision of the header that the caller has, 19 number of fields to set; then field and
+// value each; then for each entry kind, time, has a payload, meta, payload.
+constexpr const char* append_text = R"lua(
+local uid, made, n = A[3], A[14], nil
+if made ~= 'fork' then n = redis.call('GET', KEYS[1]) end
+if uid == '' then
+  if not n then return {A[1], 'absent', ''} end
+  if string.find(n, ' ', 1, true) then return {A[1], 'link', n} end
+  uid = n
+end
+local H, K = base .. 'h:' .. uid, base .. 'k:' .. uid .. ':'
+local h = redis.call('HMGET', H, 'name', 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
+                     'expires', 'ttl', 'native', 'tree')
+local day = math.floor(now / 86400000)
+local function header()
+  local hot = redis.call('HMGET', H, 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
+                         'accessed', 'expires', 'ttl')
+  for i = 8, 9 do hot[i] = hot[i] or '-' end
+  local cold = false
+  if A[18] ~= uid .. ':' .. hot[5] then cold = redis.call('HGETALL', H) end
+  return uid .. ' ' .. table.concat(hot, ' '), cold
+end
+if made ~= '' then
+  if made == 'own' and (n or '') ~= A[15] then return {A[1], 'moved'} end
+  if redis.call('EXISTS', H) == 1 then return {A[1], 'taken'} end
+  if made == 'fork' and (redis.call('GET', base .. 'v') or '0') ~= A[16] then
+    return {A[1], 'moved'}
+  end
+  h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false}
+else
+  if h[1] ~= A[4] then return {A[1], 'absent', n or ''} end
+  if h[8] and tonumber(h[8]) <= now then return {A[1], 'expired', uid} end
+  if A[5] ~= '' then
+    local o = redis.call('HGET', K .. num(day), A[5]) or redis.call('HGET', K .. num(day - 1), A[5])
+    local digest, first, last, at = string.match(o or '', '^(%x+):(%d+):(%d+):(%d+)$')
+    if digest and tonumber(at) + 86400000 >= now then
+      if digest ~= A[6] then return {A[1], 'reused'} end
+      local hot, cold = header()
+      return {A[1], 'again', first, last, hot, cold, num(now)}
+    end
+  end
+  if A[16] == 'fork' then return {A[1], 'exists'} end
+  if (A[7] ~= '' and A[7] ~= uid) or (A[8] ~= '' and A[8] ~= h[2]) or
+     (A[9] ~= '' and A[9] ~= h[3]) or (A[10] ~= '' and A[10] ~= h[5]) or
+     (A[11] ~= '' and A[11] ~= h[6]) then
+    local hot, cold = header()
+    return {A[1], 'conflict', '', '', hot, cold, num(now)}
+  end
+  if A[12] ~= '' and A[12] ~= h[6] then return {A[1], 'moved'} end
+  if A[16] == 'dry' then return {A[1], 'dry'} end
+end
+-- Every check is done: from here on only writes.
+local set, i, patched = {}, 20, tonumber(A[19]) > 0
+local ttl, basis, tree = h[9], h[3], h[11]
+local last, messages = tonumber(h[2]), tonumber(h[4])
+for _ = 1, tonumber(A[19]) do
+  local field, value = A[i], A[i + 1]
+  if field == 'ttl' then
+    ttl = value ~= '' and value
+    if value == '' then redis.call('HDEL', H, 'ttl', 'expires') end
+  end
+  if field == 'end' then last = tonumber(value) end
+  if field == 'messages' then messages = tonumber(value) end
+  if field == 'basis' then basis = value end
+  if value ~= '' or field ~= 'ttl' then
+    set[#set + 1] = field
+    set[#set + 1] = value
+  end
+  i = i + 2
+end
+local first, count = last + 1, tonumber(A[13])
+local records, payloads, fresh = {}, {}, made ~= ''
+local function flush()
+  if redis.call('RPUSH', base .. 'e:' .. uid, unpack(records)) == #records then fresh = true end
+  redis.call('RPUSH', base .. 'p:' .. uid, unpack(payloads))
+  records, payloads = {}, {}
+end
+for _ = 1, count do
+  local kind = A[i]
+  last = last + 1
+  if kind == '0' then
+    messages = messages + 1
+  else
+    redis.call('ZADD', base .. 'x:' .. uid, last, kind .. ':' .. num(last))
+    fresh = true
+  end
+  if kind >= '1' and kind <= '5' then basis = num(last) end
+  local at = A[i + 1] ~= '' and A[i + 1] or num(now)
+  local head = kind .. ':' .. at .. ':' .. num(messages) .. ':'
+  records[#records + 1] = head .. A[i + 2] .. ':' .. A[i + 3]
+  payloads[#payloads + 1] = A[i + 4]
+  i = i + 5
+  if #records == 500 then flush() end
+end
+if #records > 0 then flush() end
+local function put(field, value)
+  set[#set + 1] = field
+  set[#set + 1] = value
+end
+put('end', num(last)) put('messages', num(messages)) put('basis', basis) put('accessed', num(now))
+if count > 0 or patched or made ~= '' then put('updated', num(now)) end
+if made ~= '' then put('name', A[4]) put('created', num(now)) end
+if made == 'own' then redis.call('SET', KEYS[1], uid) end
+if made == 'fork' then
+  redis.call('SADD', base .. 't', uid, A[17])
+  redis.call('INCR', base .. 'v')
+  tree = '1'
+  put('tree', '1')
+  local P = base .. 'h:' .. A[17]
+  if redis.call('EXISTS', P) == 1 then redis.call('HSET', P, 'tree', '1', 'native', '0') end
+  for _, key in ipairs(keys_of(A[17])) do redis.call('PERSIST', key) end
+  if redis.call('GET', KEYS[1]) == A[17] then redis.call('PERSIST', KEYS[1]) end
+end
+if ttl then put('expires', num(now + ttl)) end
+-- The server itself forgets a conversation without forks an hour after it has expired.
+local native = tonumber(h[10] or '0')
+if ttl and not tree and (fresh or now + ttl > native) then
+  local slack = math.max(60000, math.floor(ttl / 10))
+  put('native', num(now + ttl + slack))
+  redis.call('HSET', H, unpack(set))
+  local keep = num(ttl + slack + 3600000)
+  for _, key in ipairs(keys_of(uid)) do redis.call('PEXPIRE', key, keep) end
+  redis.call('PEXPIRE', KEYS[1], keep)
+else
+  redis.call('HSET', H, unpack(set))
+  if native > 0 and not ttl then
+    for _, key in ipairs(keys_of(uid)) do redis.call('PERSIST', key) end
+    redis.call('PERSIST', KEYS[1])
+    redis.call('HSET', H, 'native', '0')
+  end
+end
+if A[5] ~= '' then
+  local range = ':' .. num(first) .. ':' .. num(last) .. ':' .. num(now)
+  redis.call('HSET', K .. num(day), A[5], A[6] .. range)
+  redis.call('PEXPIRE', K .. num(day), 176400000)
+end
+if patched or A[18] ~= uid .. ':' .. h[6] then
+  local hot, cold = header()
+  return {A[1], 'ok', num(first), num(last), hot, cold, num(now)}
+end
+local hot = {uid, num(last), basis, num(messages), h[5], h[6], count > 0 and num(now) or h[7],
+             num(now), ttl and num(now + ttl) or '-', ttl or '-'}
+return {A[1], 'ok', num(first), num(last), table.concat(hot, ' '), false, num(now)}
+)lua";
+
+// ARGV 3 uid, 4 kinds as bits, 5 limit, 6 newest first, 7 content, 8 the last seq to give ('' = the
+// log's own), then from and to of each range. Gives the header, then seq, record, payload each.
+constexpr const char* read_text = R"lua(
+local uid = A[3]
+local H = base .. 'h:' .. uid
+local h = redis.call('HMGET', H, 'base', 'end')
+if not h[1] then return {A[1], 'absent'} end
+local out = {A[1], 'ok', num(now), redis.call('HGETALL', H)}
+local kinds, left, newest, content = tonumber(A[4]), tonumber(A[5]), A[6] == '1', A[7] == '1'
+local below, last = tonumber(h[1]), tonumber(A[8]) or tonumber(h[2])
+local function give(seq, record, payload)
+  local kind = bit.lshift(1, tonumber(string.sub(record, 1, 1)))
+  if left == 0 or bit.band(kinds, kind) == 0 then return end
+  left = left - 1
+  out[#out + 1] = num(seq)
+  out[#out + 1] = record
+  out[#out + 1] = payload or ''
+end
+local function walk(from, to)
+  local step = 128
+  while from <= to and left > 0 do
+    local a, b = from, math.min(to, from + step - 1)
+    if newest then a, b = math.max(from, to - step + 1), to end
+    local at, to_at = a - below - 1, b - below - 1
+    local records = redis.call('LRANGE', base .. 'e:' .. uid, at, to_at)
+    local payloads = content and redis.call('LRANGE', base .. 'p:' .. uid, at, to_at)
+    for j = 1, #records do
+      local k = newest and #records - j + 1 or j
+      give(a + k - 1, records[k], payloads and payloads[k])
+    end
+    if newest then to = a - 1 else from = b + 1 end
+  end
+end
+local function pick(from, to)
+  local range = newest and redis.call('ZREVRANGEBYSCORE', base .. 'x:' .. uid, to, from)
+    or redis.call('ZRANGEBYSCORE', base .. 'x:' .. uid, from, to)
+  for _, member in ipairs(range) do
+    if left == 0 then return end
+    local kind, seq = string.match(member, '^(%d+):(%d+)$')
+    seq = tonumber(seq)
+    if bit.band(kinds, bit.lshift(1, tonumber(kind))) ~= 0 then
+      local at = seq - below - 1
+      give(seq, redis.call('LINDEX', base .. 'e:' .. uid, at),
+           content and redis.call('LINDEX', base .. 'p:' .. uid, at))
+    end
+  end
+end
+for i = 9, #A, 2 do
+  local from, to = math.max(tonumber(A[i]), below + 1), math.min(tonumber(A[i + 1]), last)
+  if from <= to then
+    if kinds % 2 == 1 then walk(from, to) else pick(from, to) end
+  end
+end
+return out
+)lua";
+
+// ARGV 3 a uid that is wanted whether it has forks or not.
+constexpr const char* tree_text = R"lua(
+local uids, seen = redis.call('SMEMBERS', base .. 't'), {}
+local out = {A[1], redis.call('GET', base .. 'v') or '0', num(now)}
+if A[3] ~= '' then uids[#uids + 1] = A[3] end
+for _, uid in ipairs(uids) do
+  if not seen[uid] then
+    seen[uid] = true
+    local h = redis.call('HGETALL', base .. 'h:' .. uid)
+    if #h > 0 then
+      out[#out + 1] = uid
+      out[#out + 1] = h
+    end
+  end
+end
+return out
+)lua";
+
+// ARGV 3 version of the tree, then steps, each a letter, a uid and what it takes:
+// checks: L is there and has its name; X has expired; K index kind: that entry has that kind.
+// writes: N loses its name; T count end basis messages: is cut to that many entries; D goes;
+// E its epoch grows; R index flag meta payload: that entry's new body.
+// Gives how many entries went with each T and D.
+constexpr const char* change_text = R"lua(
+if (redis.call('GET', base .. 'v') or '0') ~= A[3] then return {A[1], 'moved'} end
+local sizes = {L = 0, X = 0, K = 2, N = 0, T = 4, D = 0, E = 0, R = 4}
+local day = math.floor(now / 86400000)
+local i = 4
+while i <= #A do
+  local step, uid = A[i], A[i + 1]
+  local H = base .. 'h:' .. uid
+  if redis.call('EXISTS', H) == 0 then return {A[1], 'moved'} end
+  if step == 'L' or step == 'X' then
+    local h = redis.call('HMGET', H, 'name', 'expires')
+    local expired = h[2] and tonumber(h[2]) <= now
+    if not h[1] or (step == 'X') ~= (expired or false) then return {A[1], 'moved'} end
+  end
+  if step == 'K' then
+    local record = redis.call('LINDEX', base .. 'e:' .. uid, A[i + 2])
+    if not record then return {A[1], 'missing'} end
+    if string.sub(record, 1, 1) ~= A[i + 3] then return {A[1], 'kind'} end
+  end
+  i = i + 2 + sizes[step]
+end
+local went, links = {}, {}
+local function drop_keys(uid)
+  for d = day - 2, day + 1 do redis.call('DEL', base .. 'k:' .. uid .. ':' .. num(d)) end
+end
+i = 4
+while i <= #A do
+  local step, uid = A[i], A[i + 1]
+  local H, E, P = base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid
+  if step == 'N' or step == 'D' then
+    local n = redis.call('GET', KEYS[1])
+    if n and string.sub(n, 1, #uid) == uid then redis.call('DEL', KEYS[1]) end
+  end
+  if step == 'N' then
+    redis.call('HDEL', H, 'name', 'owner', 'title', 'prompt', 'metadata', 'policy', 'ttl',
+               'expires')
+    drop_keys(uid)
+  elseif step == 'T' then
+    local count = tonumber(A[i + 2])
+    went[#went + 1] = redis.call('LLEN', E) - count
+    if count == 0 then
+      redis.call('DEL', E, P)
+    else
+      redis.call('LTRIM', E, 0, count - 1)
+      redis.call('LTRIM', P, 0, count - 1)
+    end
+    redis.call('ZREMRANGEBYSCORE', base .. 'x:' .. uid, '(' .. A[i + 3], '+inf')
+    redis.call('HSET', H, 'end', A[i + 3], 'basis', A[i + 4], 'messages', A[i + 5])
+  elseif step == 'D' then
+    went[#went + 1] = redis.call('LLEN', E)
+    redis.call('DEL', unpack(keys_of(uid)))
+    drop_keys(uid)
+    redis.call('SREM', base .. 't', uid)
+  elseif step == 'E' then
+    redis.call('HINCRBY', H, 'epoch', 1)
+  elseif step == 'R' then
+    local head = string.match(redis.call('LINDEX', E, A[i + 2]), '^%d+:%-?%d+:%d+:')
+    redis.call('LSET', E, A[i + 2], head .. A[i + 3] .. ':' .. A[i + 4])
+    redis.call('LSET', P, A[i + 2], A[i + 5])
+  end
+  i = i + 2 + sizes[step]
+end
+if redis.call('EXISTS', base .. 't') == 1 then
+  redis.call('INCR', base .. 'v')
+else
+  redis.call('DEL', base .. 'v')
+end
+return {A[1], 'ok', went}
+)lua";
+
+// ARGV 3 the value that it must have ('' = none; a uid alone matches every value that begins with
+// it when 5 is 'mine'), 4 the new one ('' = none). A claim on a name that is not yet kept lapses.
+constexpr const char* claim_text = R"lua(
+local n = redis.call('GET', KEYS[1]) or ''
+local fits = n == A[3]
+if A[5] == 'mine' then fits = string.sub(n, 1, #A[3]) == A[3] end
+if not fits then return {A[1], 'moved'} end
+if A[4] == '' then
+  redis.call('DEL', KEYS[1])
+elseif tonumber(A[6] or '') then
+  redis.call('SET', KEYS[1], A[4] .. ' ' .. num(now + tonumber(A[6])))
+else
+  redis.call('SET', KEYS[1], A[4])
+end
+return {A[1], 'ok', num(now)}
+)lua";
+
+// Records: a hash key -> "VERSION:EXPIRES:" and the value, and a sorted set for the order of keys.
+// ARGV 3 key, 4 version, 5 expected ('' any), 6 time to live ('' none), 7 'set' or 'remove', 8
+// value.
+constexpr const char* put_record_text = R"lua(
+local R, Z = base .. 'r', base .. 'z'
+local old = redis.call('HGET', R, A[3])
+local have, expires = '0', nil
+if old then
+  have, expires = string.match(old, '^(%d+):(%d*):')
+  if tonumber(have) >= tonumber(A[4]) then return {A[1], 'late'} end
+  if expires ~= '' and tonumber(expires) <= now then have = '0' end
+end
+if A[5] ~= '' and A[5] ~= have then return {A[1], 'conflict', have} end
+if A[7] == 'remove' then
+  redis.call('HDEL', R, A[3])
+  redis.call('ZREM', Z, A[3])
+  return {A[1], 'ok', num(now)}
+end
+local at = A[6] ~= '' and num(now + A[6]) or ''
+redis.call('HSET', R, A[3], A[4] .. ':' .. at .. ':' .. A[8])
+redis.call('ZADD', Z, 0, A[3])
+return {A[1], 'ok', num(now)}
+)lua";
+
+// ARGV 3 prefix, 4 where to begin, with '[' or '(' in front, 5 limit.
+constexpr const char* list_records_text = R"lua(
+local R, Z = base .. 'r', base .. 'z'
+local left, from = tonumber(A[5]), A[4]
+local out = {A[1], 'ok'}
+while left > 0 do
+  local some = redis.call('ZRANGEBYLEX', Z, from, '+', 'LIMIT', 0, 128)
+  for _, key in ipairs(some) do
+    if string.sub(key, 1, #A[3]) ~= A[3] then return out end
+    local record = redis.call('HGET', R, key)
+    local expires = record and string.match(record, '^%d+:(%d*):')
+    if record and left > 0 and (expires == '' or tonumber(expires) > now) then
+      out[#out + 1] = key
+      out[#out + 1] = record
+      left = left - 1
+    end
+  end
+  if #some < 128 then return out end
+  from = '(' .. some[#some]
+end
+return out
+)lua";
+
+constexpr const char* prune_records_text = R"lua(
+local R, Z = base .. 'r', base .. 'z'
+local later = ''
+for _, key in ipairs(redis.call('ZRANGE', Z, 0, -1)) do
+  local record = redis.call('HGET', R, key)
+  local expires = record and string.match(record, '^%d+:(%d*):')
+  if not record or (expires ~= '' and tonumber(expires) <= now) then
+    redis.call('HDEL', R, key)
+    redis.call('ZREM', Z, key)
+  elseif expires ~= '' and (later == '' or tonumber(expires) < tonumber(later)) then
+    later = expires
+  end
+end
+return {A[1], 'ok', later}
+)lua";
+
+RedisScript script(const char* body) {
+    return RedisScript(std::string(prelude) + body);
+}
+
+}  // namespace
+
+RedisScripts make_redis_scripts() {
+    return {script(append_text),       script(read_text),         script(tree_text),
+            script(change_text),       script(claim_text),        script(put_record_text),
+            script(list_records_text), script(prune_records_text)};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,226 @@
+#include "store/redis_store.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ids.h"
+#include "store/epoch_ms.h"
+#include "store/rules.h"
+
+namespace palimpsest {
+namespace {
+
+std::unexpected<Error> no_log(const LogId& log) {
+    return fail(ErrorCode::not_found, "no log " + hex(log));
+}
+
+std::unexpected<Error> odd_answer() {
+    return fail(ErrorCode::internal, "Redis gave an answer that no script of ours gives");
+}
+
+std::int64_t number_in(const std::string& text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
+RedisStore::RedisStore(Options options, std::unique_ptr<RedisClient> client)
+    : options_(std::move(options)), client_(std::move(client)), scripts_(make_redis_scripts()) {}
+
+Result<std::unique_ptr<RedisStore>> RedisStore::open(Options options) {
+    PAL_TRY(client, RedisClient::open(options.connection, options.wait));
+    std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), std::move(client)));
+    PAL_CHECK(store->learn_durability());
+    return store;
+}
+
+// ---- keys and scripts ---------------------------------------------------------------------------
+
+std::string RedisStore::key(std::string_view tag, std::string_view rest) const {
+    std::string out = options_.prefix;
+    out.append(":{").append(tag).append("}:").append(rest);
+    return out;
+}
+
+std::string RedisStore::now_word() const {
+    return options_.clock ? std::to_string(ms_of(options_.clock())) : "";
+}
+
+Result<RedisReply> RedisStore::call(const RedisScript& script, const std::string& tag,
+                                    std::vector<std::string> words, Effect effect) {
+    const std::string echo = std::to_string(++calls_);
+    RedisCommand command{.key = key(tag, "n"), .effect = effect, .script = &script};
+    command.words = {"1", command.key, echo, now_word()};
+    std::ranges::move(words, std::back_inserter(command.words));
+    PAL_TRY(reply, client_->run(command));
+    if (reply.at(0) != echo)
+        return fail(effect == Effect::writes ? ErrorCode::outcome_unknown : ErrorCode::internal,
+                    "Redis answered another question than the one asked");
+    return std::move(reply);
+}
+
+Result<Time> RedisStore::server_time() {
+    if (options_.clock) return options_.clock();
+    PAL_TRY(reply, client_->run({.key = key("i", ""), .words = {"TIME"}}));
+    return time_of(number_in(reply.at(0)) * 1000 + number_in(reply.at(1)) / 1000);
+}
+
+// What an acknowledgement is worth is the servers' setting; we read it and say it.
+Result<void> RedisStore::learn_durability() {
+    std::map<std::string, std::string> least;
+    for (const char* name :
+         {"appendonly", "appendfsync", "save", "maxmemory", "maxmemory-policy"}) {
+        PAL_TRY(replies, client_->ask_masters({"CONFIG", "GET", name}));
+        for (const RedisReply& reply : replies) {
+            const std::string value = reply.items.size() > 1 ? reply.at(1) : "unknown";
+            const auto [at, fresh] = least.emplace(name, value);
+            if (!fresh && at->second != value) at->second = "not the same on all nodes";
+        }
+    }
+    const bool evicts = least["maxmemory"] != "0" && least["maxmemory"] != "unknown" &&
+                        least["maxmemory-policy"] != "noeviction";
+    if (evicts && !options_.eviction_allowed)
+        return fail(ErrorCode::invalid_request,
+                    "Redis is set to forget keys when memory runs out (maxmemory-policy " +
+                        least["maxmemory-policy"] +
+                        "): set it to noeviction, or say eviction=allow and accept the loss",
+                    "store");
+    const bool logged = least["appendonly"] == "yes";
+    const bool synced = logged && least["appendfsync"] == "always";
+    durability_.process_killed = logged;
+    durability_.power_cut = synced;
+    durability_.level = options_.connection.cluster ? "Redis Cluster, " : "Redis, ";
+    if (synced) durability_.level += "synced before every acknowledgement";
+    if (logged && !synced)
+        durability_.level +=
+            "appendfsync=" + least["appendfsync"] + ": a power cut loses the newest writes";
+    if (!logged)
+        durability_.level +=
+            "no append-only file: a crash of the server loses what came after its "
+            "last snapshot";
+    const std::size_t waits = client_->replicas_waited_for();
+    if (waits > 0)
+        durability_.level += "; " + std::to_string(waits) + " replicas confirm each write";
+    if (waits == 0 && options_.connection.cluster)
+        durability_.level += "; a failover may lose the newest writes (wait=0)";
+    if (evicts) durability_.level += "; keys may be evicted";
+    return {};
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+Result<std::optional<NameKey>> RedisStore::name_key(const std::string& tag) {
+    const std::string n = key(tag, "n");
+    PAL_TRY(reply, client_->run({.key = n, .words = {"GET", n}}));
+    if (reply.is_nil()) return std::nullopt;
+    return parse_name_key(reply.text, tag);
+}
+
+Result<std::optional<std::string>> RedisStore::tag_of_log(const LogId& log) {
+    if (auto known = places_.tag_of_log(log)) return known;
+    const std::string u = key(hex(log), "u");
+    PAL_TRY(reply, client_->run({.key = u, .words = {"GET", u}}));
+    if (reply.is_nil()) return std::nullopt;
+    places_.keep(log, reply.text);
+    return reply.text;
+}
+
+Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag, const LogId& log) {
+    PAL_TRY(reply, call(scripts_.tree, tag, {hex(log)}, Effect::reads));
+    if (reply.items.size() < 3) return odd_answer();
+    std::vector<TreeLog> all;
+    for (std::size_t i = 3; i + 1 < reply.items.size(); i += 2)
+        if (const auto uid = parse_log_id(reply.at(i)))
+            all.push_back(read_header(reply.items[i + 1], *uid));
+    return Tree{reply.at(1), time_of(number_in(reply.at(2))), ForkTree(all), all};
+}
+
+Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string& tag,
+                                                              const LogId& log,
+                                                              const ReadQuery* query,
+                                                              std::optional<Seq> last) {
+    std::vector<std::string> words{hex(log), "0", "0",
+                                   "0",      "0", last ? std::to_string(last->value) : ""};
+    if (query) {
+        words[1] = std::to_string(query->kinds.bits);
+        words[2] = std::to_string(std::min<std::size_t>(query->limit, INT32_MAX));
+        words[3] = query->newest_first ? "1" : "0";
+        words[4] = query->content ? "1" : "0";
+        std::vector<Range> ranges = query->ranges;
+        if (ranges.empty()) ranges.push_back({Seq{1}, seq_max});
+        if (query->newest_first) std::ranges::reverse(ranges);
+        for (const Range& range : ranges) {
+            words.push_back(std::to_string(range.from.value));
+            words.push_back(std::to_string(range.to.value));
+        }
+    }
+    PAL_TRY(reply, call(scripts_.read, tag, std::move(words), Effect::reads));
+    if (reply.at(1) == "absent") return std::nullopt;
+    if (reply.items.size() < 4) return odd_answer();
+    Found found{read_header(reply.items[3], log), time_of(number_in(reply.at(2))), {}};
+    for (std::size_t i = 4; i + 2 < reply.items.size(); i += 3) {
+        const Seq seq{static_cast<std::uint64_t>(number_in(reply.at(i)))};
+        PAL_TRY(entry, read_record(seq, reply.at(i + 1), reply.at(i + 2), query->content));
+        found.entries.push_back(std::move(entry));
+    }
+    return found;
+}
+
+// The log as it is seen now: itself, or what its living forks share.
+Result<Header> RedisStore::living(const std::string& tag, const Found& found) {
+    const Header& header = found.log.header;
+    if (found.log.named() && !expired(header, found.now)) return header;
+    PAL_TRY(tree, load_tree(tag, header.log));
+    if (auto kept = tree.logs.as_of(header.log, found.now)) return std::move(*kept);
+    return no_log(header.log);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+Result<Header> RedisStore::head(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    const std::string tag = tag_of(name);
+    const auto known = places_.find(tag);
+    for (const bool cached : {true, false}) {
+        std::optional<RedisPlace> place;
+        if (cached && known) place = known->place;
+        if (!cached) {
+            PAL_TRY(found, name_key(tag));
+            if (found) place = found->place;
+        }
+        if (!place) continue;
+        PAL_TRY(found, read_log(place->tag, place->log, nullptr, {}));
+        const bool mine = found && found->log.header.name == name;
+        if (mine && !expired(found->log.header, found->now)) {
+            places_.keep(place->log, place->tag);
+            return std::move(found->log.header);
+        }
+        if (mine) break;
+    }
+    return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
+}
+
+Result<Header> RedisStore::head(const LogId& log) {
+    PAL_TRY(tag, tag_of_log(log));
+    if (!tag) return no_log(log);
+    PAL_TRY(found, read_log(*tag, log, nullptr, {}));
+    if (!found) return no_log(log);
+    return living(*tag, *found);
+}
+
+Result<std::vector<Entry>> RedisStore::read(const LogId& log, const ReadQuery& query) {
+    PAL_CHECK(check_read(query));
+    PAL_TRY(tag, tag_of_log(log));
+    if (!tag) return no_log(log);
+    PAL_TRY(found, read_log(*tag, log, &query, {}));
+    if (!found) return no_log(log);
+    PAL_TRY(header, living(*tag, *found));
+    if (header.end >= found->log.header.end) return std::move(found->entries);
+    PAL_TRY(rest, read_log(*tag, log, &query, header.end));
+    if (!rest) return no_log(log);
+    return std::move(rest->entries);
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,131 @@
+// The store on a Redis server or cluster, which several of our servers may share.
+//
+// Everything about one family of forks lies under one hash tag and changes in one script, so every
+// call on a conversation is atomic, in a cluster too. What lies under other tags follows: names of
+// forks are claimed before and freed after, and listings are written after; both are compared with
+// the headers when they are read, and mended. Keys: docs/FORMATS.md. Scripts: redis_scripts.cpp.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "palimpsest/store.h"
+#include "store/redis_client.h"
+#include "store/redis_places.h"
+#include "store/redis_rows.h"
+#include "store/redis_scripts.h"
+
+namespace palimpsest {
+
+class RedisStore : public Store {
+public:
+    struct Options {
+        RedisOptions connection = {};
+        ReplicaWait wait = {};
+        std::string prefix = "pal";
+        std::optional<Duration> ttl = std::chrono::hours(24);  // of conversations that bring none
+        bool eviction_allowed = false;
+        Clock clock = {};  // empty: the server's
+    };
+    static Result<std::unique_ptr<RedisStore>> open(Options options);
+
+    Result<Header> head(const ConversationId& name) override;
+    Result<Header> head(const LogId& log) override;
+    Result<Appended> append(const ConversationId& name, const Batch& batch) override;
+    Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override;
+    Result<Page> list(const ListQuery& query) override;
+    // Atomic for the logs of one family; families one after the other.
+    Result<void> scrub(std::span<const Replacement> replacements) override;
+    Result<Receipt> erase(const ConversationId& name) override;
+    Result<Record> get_record(const RecordKey& key) override;
+    Result<std::uint64_t> put_record(const RecordWrite& write) override;
+    Result<std::vector<Record>> list_records(const RecordQuery& query) override;
+    Result<std::size_t> sweep(std::size_t limit) override;
+    Durability durability() const override { return durability_; }
+
+private:
+    RedisStore(Options options, std::unique_ptr<RedisClient> client);
+    Result<void> learn_durability();
+
+    // ---- keys and scripts
+    std::string key(std::string_view tag, std::string_view rest) const;
+    std::string now_word() const;
+    // Runs a script on the tag; the words are those after the time.
+    Result<RedisReply> call(const RedisScript& script, const std::string& tag,
+                            std::vector<std::string> words, Effect effect);
+    Result<Time> server_time();
+
+    // ---- finding
+    Result<std::optional<NameKey>> name_key(const std::string& tag);
+    Result<std::optional<std::string>> tag_of_log(const LogId& log);
+    struct Tree {
+        std::string version;
+        Time now;
+        ForkTree logs;
+        std::vector<TreeLog> all;
+    };
+    Result<Tree> load_tree(const std::string& tag, const LogId& log);
+    struct Found {
+        TreeLog log;
+        Time now;
+        std::vector<Entry> entries;
+    };
+    Result<std::optional<Found>> read_log(const std::string& tag, const LogId& log,
+                                          const ReadQuery* query, std::optional<Seq> last);
+    Result<Header> living(const std::string& tag, const Found& found);
+
+    // ---- append
+    struct Pending;
+    Result<std::optional<Appended>> attempt(Pending& pending);
+    Result<std::optional<Appended>> write_to(Pending& pending, const KnownConversation& at,
+                                             bool fresh);
+    Result<std::optional<Appended>> write_patched(Pending& pending, const KnownConversation& at);
+    Result<std::optional<Appended>> outcome(Pending& pending, const KnownConversation& at,
+                                            const RedisReply& reply, bool fresh);
+    Result<std::optional<Appended>> absent(Pending& pending, const KnownConversation& at,
+                                           const std::string& name_value, bool fresh);
+    Result<std::optional<Appended>> make(Pending& pending);
+    Result<std::optional<Appended>> make_fork(Pending& pending, TreeLog fresh);
+    Result<void> check_uid_is_free(const Pending& pending);
+    Result<Appended> finished(Pending& pending, const KnownConversation& at,
+                              const RedisReply& reply, bool created);
+    std::vector<std::string> words_of(const Pending& pending, const KnownConversation& at) const;
+
+    // ---- listings
+    void index(const std::string& name_tag, KnownConversation known);
+    Result<void> unindex(const TreeLog& log, const std::string& tag);
+    std::string expiry_key(std::string_view tag) const;
+    struct Member {
+        RedisPlace place;
+        double score = 0;
+        std::string raw;
+    };
+    Result<std::vector<Header>> headers_of(const std::vector<Member>& members,
+                                           const ListQuery& query, Time now);
+    Result<Page> walk(const ListQuery& query);
+    Result<void> complete_scores(const std::string& in, std::vector<Member>& members);
+    Result<Page> list_owned(const ListQuery& query);
+    Result<Page> list_forks(const ListQuery& query);
+    void mend(const Member& member, const TreeLog* log, const ListQuery& query);
+
+    // ---- removal
+    Result<std::optional<Receipt>> remove(const std::string& tag, const LogId& log, bool expired);
+    Result<bool> settle(const std::string& tag, const LogId& log);
+    Result<std::optional<bool>> scrub_family(const std::string& tag,
+                                             std::span<const Replacement> replacements, bool dry);
+    Result<void> scrub_tag(const std::string& tag, std::span<const Replacement> some, bool dry);
+    Result<void> check_each(std::span<const Replacement> replacements);
+    void forget_removed(const std::string& tag, const Tree& tree);
+    Result<std::size_t> sweep_shard(unsigned shard, std::size_t limit);
+    Result<void> forget_expired(const std::string& in, const std::string& member, const NameKey& at,
+                                bool gone);
+    Result<void> prune(const std::string& in, const std::string& member, Time now);
+
+    Options options_;
+    std::unique_ptr<RedisClient> client_;
+    RedisScripts scripts_;
+    RedisPlaces places_;
+    Durability durability_;
+    std::atomic<std::uint64_t> calls_ = 0;
+};
+
+}  // namespace palimpsest
