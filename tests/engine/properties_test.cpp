@@ -184,7 +184,8 @@ std::vector<std::string> fresh_urls(unsigned seed) {
     for (const StoreKind& kind : store_kinds()) {
         if (kind.scheme == "redis" || kind.scheme == "rediss" || kind.scheme == "postgres")
             continue;
-        const std::string path = (std::filesystem::temp_directory_path() / name).string();
+        const std::string file = name + "_" + std::string(kind.scheme);
+        const std::string path = (std::filesystem::temp_directory_path() / file).string();
         urls.push_back(std::string(kind.scheme) + ":" +
                        (kind.scheme == "memory" ? "?ttl=0&max=0" : path));
     }
