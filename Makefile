@@ -35,8 +35,9 @@ bench: install
 eval: install
 	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
 	@$(call configure,release)
-	@cmake --build build/release -j $(JOBS) --target evals
+	@cmake --build build/release -j $(JOBS) --target evals diff_tokens
 	@for program in build/release/eval_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
+	@for script in bench/*/eval_*.py; do echo "== $$(basename $$script)"; python3 $$script build/release || exit 1; done
 
 sanitize: install
 	@for preset in asan tsan; do echo "== $$preset"; cmake --preset $$preset > /dev/null && cmake --build build/$$preset -j $(JOBS) && \

@@ -1,8 +1,10 @@
 // eval_requests: compares our counts of whole requests with the services' own, in the recorded
 // exchanges of the folder named by PAL_DATA (api_exchanges_*.jsonl.gz). OpenAI chat: distribution
-// of the differences, text only and with tools; -v lists every request that differs. Claude: the
-// calibrated estimator's mean absolute error after 20 samples (or the second
-// argument's number) of the same model, each estimated before it is learned.
+// of the differences, text only, with tools, with media; -v lists every request that differs.
+// Claude: the calibrated estimator's mean absolute error after 20 samples (or the second argument's
+// number) of the same model, each estimated before it is learned; requests with media one by one.
+// Exit status 1 if a goal is missed: text exact (o1-mini and search-preview models excepted), tools
+// of gpt-4o class within 2 in 90 % and within 6 in all, Claude within 3 % after 20 samples.
 #include "base/json.h"
 #include "token/encoding.h"
 #include "token/estimator.h"
@@ -45,6 +47,18 @@ std::int64_t usage_of(JsonValue row, std::string_view field) {
 
 struct Tally {
     std::map<std::int64_t, int> differences;
+    int all = 0, near = 0, far = 0;  // Off by at most 2; by more than 6.
+    void add(std::int64_t difference) {
+        ++differences[difference];
+        ++all;
+        near += std::abs(difference) <= 2;
+        far += std::abs(difference) > 6;
+    }
+    bool is_exact() const {
+        return differences.empty() ||
+               (all == differences.begin()->second && differences.begin()->first == 0);
+    }
+    bool is_close() const { return far == 0 && near * 10 >= all * 9; }
     void report(const std::string& name) const {
         std::printf("%s:", name.c_str());
         for (const auto& [difference, times] : differences)
@@ -57,6 +71,7 @@ struct Evaluation {
     std::shared_ptr<const Encoding> encoding = *open_encoding("o200k_base");
     std::unique_ptr<TokenCounter> counter = encoding->counter();
     std::map<std::string, Tally> chat;
+    Tally text, tools;  // Those with a goal.
     std::map<std::string, Calibration> claude;
     std::set<std::string> seen;  // Requests to Claude: the data has some many times.
     struct Error {
@@ -69,16 +84,24 @@ struct Evaluation {
     std::uint64_t learned = 20;
     bool verbose = false;
 
-    void add_chat(JsonValue request, std::int64_t reported) {
+    // `recording` names where it is from. One is excepted: its request holds a file of 12 kB that
+    // no longer is what was sent (19 tokens more); the three like it are exact.
+    void add_chat(JsonValue request, std::int64_t reported, std::string_view recording) {
         const auto model = request.find("model");
         const ModelMatch match = find_model(model ? model->string() : "");
         const auto counted = count_chat_request(*match.spec, *counter, request.raw());
         if (!counted || reported == 0) return;
         const auto difference = static_cast<std::int64_t>(counted->total()) - reported;
-        const std::string kind = counted->media != 0   ? "media"
+        const std::string_view name = model ? model->string() : "";
+        const bool excepted = name.starts_with("o1-mini") || name.contains("search-preview") ||
+                              recording.ends_with("/test_yaml_document_url_input");
+        const std::string kind = excepted              ? "excepted"
+                                 : counted->media != 0 ? "media"
                                  : counted->tools != 0 ? "tools"
                                                        : "text";
-        ++chat[std::string(match.spec->name) + " " + kind].differences[difference];
+        chat[std::string(excepted ? name : match.spec->name) + " " + kind].add(difference);
+        if (kind == "text") text.add(difference);
+        if (kind == "tools" && match.spec->name.starts_with("gpt-4")) tools.add(difference);
         if (verbose && difference != 0)
             std::printf("%+lld of %lld: %s\n", static_cast<long long>(difference),
                         static_cast<long long>(reported),
@@ -89,7 +112,14 @@ struct Evaluation {
         const auto model = request.find("model");
         const ModelMatch match = find_model(model ? model->string() : "claude");
         const auto counted = count_messages_request(*match.spec, *counter, request.raw());
-        if (!counted || reported <= 0 || counted->media != 0 || counted->server_tools) return;
+        if (!counted || reported <= 0 || counted->server_tools) return;
+        if (counted->media != 0) {
+            std::printf("%s media: about %llu of %lld\n",
+                        std::string(model ? model->string() : "").c_str(),
+                        static_cast<unsigned long long>(counted->total()),
+                        static_cast<long long>(reported));
+            return;
+        }
         Calibration& calibration =
             claude.try_emplace(std::string(model ? model->string() : ""), *match.spec)
                 .first->second;
@@ -130,7 +160,8 @@ int main(int argc, char** argv) {
             const auto request = row ? row->root().find("request") : std::nullopt;
             if (!api || !request) continue;
             if (api->string() == "openai:/v1/chat/completions")
-                all.add_chat(*request, usage_of(row->root(), "prompt_tokens"));
+                all.add_chat(*request, usage_of(row->root(), "prompt_tokens"),
+                             row->root().find("cassette").value_or(*api).string());
             if (api->string() == "anthropic:/v1/messages")
                 all.add_claude(*request, usage_of(row->root(), "input_tokens"));
         }
@@ -143,5 +174,13 @@ int main(int argc, char** argv) {
     std::printf("  after that: %.1f %% of %d requests (goal 3 %%); without repeats %.1f %% of %d\n",
                 all.claude_learned.percent(), all.claude_learned.samples, all.claude_new.percent(),
                 all.claude_new.samples);
-    return all.chat.empty() ? 2 : 0;
+    if (all.chat.empty()) return 2;
+    const bool claude_met = all.claude_learned.samples > 0 && all.claude_learned.percent() < 3;
+    std::printf(
+        "%s text: %d requests, all exact\n%s tools of gpt-4o class: %d of %d within 2, %d beyond "
+        "6\n%s claude\n",
+        all.text.is_exact() ? "met   " : "MISSED", all.text.all,
+        all.tools.is_close() ? "met   " : "MISSED", all.tools.near, all.tools.all, all.tools.far,
+        claude_met ? "met   " : "MISSED");
+    return all.text.is_exact() && all.tools.is_close() && claude_met ? 0 : 1;
 }

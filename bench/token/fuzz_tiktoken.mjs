@@ -1,10 +1,10 @@
-// node fuzz_tiktoken.mjs TIKTOKEN_FOLDER STRINGS [SEED] | diff_tokens
-// Writes random texts with the ids of npm tiktoken@1.0.22, installed in TIKTOKEN_FOLDER, in the
-// form that diff_tokens reads: awkward pieces, random Unicode, long runs, and (after the random
-// ones) every code point in four surroundings.
+// node fuzz_tiktoken.mjs TIKTOKEN_FOLDER STRINGS [SEED [CORPUS.bin ...]] | diff_tokens
+// Writes texts with the ids of npm tiktoken@1.0.22, installed in TIKTOKEN_FOLDER, in the form that
+// diff_tokens reads: random ones (awkward pieces, random Unicode, long runs), then with seed 1
+// every code point in four surroundings, then the messages of the corpora.
 import { createRequire } from "node:module";
-import { writeSync } from "node:fs";
-const [folder, strings, seed = "1"] = process.argv.slice(2);
+import { readFileSync, writeSync } from "node:fs";
+const [folder, strings, seed = "1", ...corpora] = process.argv.slice(2);
 const { get_encoding } = createRequire(folder + "/")("tiktoken");
 const names = ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"];
 const encodings = Object.fromEntries(names.map((name) => [name, get_encoding(name)]));
@@ -73,5 +73,14 @@ for (let code = 0; Number(seed) === 1 && code < 0x110000; ++code) {
   const c = String.fromCodePoint(code);
   for (const text of [c, "a" + c + "B", " " + c + c + "b", "!" + c + "\n" + c + "1"])
     for (const name of names.slice(0, 3)) emit(name, text, false);
+}
+for (const corpus of corpora) {
+  const all = readFileSync(corpus);
+  for (let at = 0, n = 0; at < all.length; ++n) {
+    const size = all.readUInt32LE(at);
+    const text = all.toString("utf8", at + 4, at + 4 + size);
+    emit(names[n % 4], text, false);
+    at += 4 + size;
+  }
 }
 flush();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/media.h"
 #include "format/neutral.h"
 #include "palimpsest/format.h"
 
@@ -38,15 +39,6 @@ void check_arguments(const NeutralMessage& message, std::size_t at, Findings& fi
 
 // What a request body says beside its list. The model is a view into the body's document.
 void add_body_options(JsonValue body, CheckOptions& options);
-
-// The number of bytes that base64 text stands for.
-std::size_t base64_bytes(std::string_view text);
-
-// Width and height, read from the first bytes of PNG, GIF, JPEG or WebP data in base64.
-struct PixelSize {
-    std::uint32_t width = 0, height = 0;
-};
-std::optional<PixelSize> image_size(std::string_view base64);
 
 std::string quoted(std::string_view text);  // for messages: in quotes, cut if long
 

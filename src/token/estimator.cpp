@@ -22,7 +22,7 @@ Terms first_weights(const Overheads& known) {
             static_cast<double>(known.per_result),
             15,
             static_cast<double>(known.tools),
-            0,
+            static_cast<double>(known.forced),
             15,
             100,
             1};

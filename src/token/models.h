@@ -18,6 +18,7 @@ struct Overheads {
     std::int32_t per_call = 4;         // Beside name and arguments.
     std::int32_t per_result = 1;       // Beside the name of the tool and the content.
     std::int32_t tools = 9;            // Once, if there are tools,
+    std::int32_t forced = 0;           // and if one of them must be called,
     std::int32_t tools_system = -4;    // and if there is a system message as well,
     std::int32_t per_typed_tool = -1;  // and for each tool that has parameters.
     std::int32_t schema = 1;           // Beside the schema of a structured reply.
@@ -28,11 +29,12 @@ struct Overheads {
 struct ImageRule {
     enum class Kind : std::uint8_t {
         tiles,    // base + per_tile for each 512-pixel square, after scaling to 768 pixels
-        patches,  // 32-pixel squares, at most 1 536, times `factor` / 100
+        patches,  // 32-pixel squares, at most 1 536 after scaling, times `factor` / 100
         area,     // width * height / 750, at most 1 600 (after scaling to 1 568 pixels)
         fixed,    // `base`
     } kind = Kind::tiles;
     std::uint32_t base = 85, per_tile = 170, factor = 100;
+    std::uint32_t per_page = 220;  // Of a PDF: about, as the text on it is not known.
 };
 
 // Dollars per million tokens; a negative price is not known.

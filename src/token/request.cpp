@@ -1,9 +1,11 @@
 #include "token/request.h"
 
 #include "base/json.h"
+#include "base/media.h"
 #include "token/tool_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -59,12 +61,24 @@ private:
         sum_.messages += tokens(content.string());
         for (const JsonValue part : content.elements()) {
             sum_.messages += tokens(text(part, "text")) + tokens(text(part, "refusal"));
-            const auto image = part.find("image_url");
-            if (image)
-                sum_.media += image_tokens(model_.images, {}, text(*image, "detail") == "low");
-            else if (text(part, "type") == "input_audio" || text(part, "type") == "file")
+            if (const auto image = part.find("image_url")) count_image(*image);
+            if (const auto file = part.find("file")) count_file(*file);
+            if (text(part, "type") == "input_audio")
                 sum_.media += tokens(text(part, "type")) + part.raw().size() / 64;
         }
+    }
+
+    void count_image(JsonValue image) {
+        const auto data = read_data_url(text(image, "url"));
+        const ImageSize size = data ? size_of_image(data->base64) : ImageSize{};
+        sum_.media += image_tokens(model_.images, size, text(image, "detail") == "low");
+    }
+
+    void count_file(JsonValue file) {
+        const auto data = read_data_url(text(file, "file_data"));
+        sum_.media += tokens(text(file, "filename"));
+        sum_.media += data ? file_tokens(model_.images, counter_, {data->media_type, data->base64})
+                           : model_.images.per_page;
     }
 
     void count_calls(JsonValue calls) {
@@ -138,17 +152,46 @@ std::uint64_t tiles(ImageSize size) {
     return std::uint64_t{(size.width + 511) / 512} * ((size.height + 511) / 512);
 }
 
+std::uint64_t patches_in(ImageSize size) {
+    return std::uint64_t{(size.width + 31) / 32} * ((size.height + 31) / 32);
+}
+
+// An image of more patches is scaled so that whole ones fill its shorter side.
+std::uint64_t patches(ImageSize size) {
+    constexpr std::uint64_t most = 1536;
+    if (patches_in(size) <= most) return patches_in(size);
+    const double width = size.width, height = size.height;
+    const double first = std::sqrt(32.0 * 32.0 * most / (width * height));
+    const auto whole = [](double side) { return std::floor(side / 32) / (side / 32); };
+    const double ratio = first * std::min(whole(width * first), whole(height * first));
+    const auto scaled = [&](double side) { return static_cast<std::uint32_t>(side * ratio); };
+    return std::min(patches_in({scaled(width), scaled(height)}), most);
+}
+
 }  // namespace
+
+ImageSize size_of_image(std::string_view base64) {
+    const auto size = image_size(base64);
+    return size ? ImageSize{size->width, size->height} : ImageSize{};
+}
+
+std::uint64_t file_tokens(const ImageRule& rule, TokenCounter& counter, const AttachedFile& file) {
+    if (file.media_type.starts_with("image/"))
+        return image_tokens(rule, size_of_image(file.base64), false);
+    if (file.media_type.starts_with("text/") || file.media_type == "application/json")
+        return counter.count(decode_base64(file.base64));
+    if (file.media_type == "application/pdf")
+        return std::uint64_t{rule.per_page} * pdf_pages(decode_base64(file.base64));
+    return file.base64.size() / 64;
+}
 
 std::uint64_t image_tokens(const ImageRule& rule, ImageSize size, bool low_detail) {
     if (size.width == 0 || size.height == 0) size = {1024, 1024};
     switch (rule.kind) {
         case ImageRule::Kind::tiles:
             return rule.base + (low_detail ? 0 : rule.per_tile * tiles(size));
-        case ImageRule::Kind::patches: {
-            const auto patches = std::uint64_t{(size.width + 31) / 32} * ((size.height + 31) / 32);
-            return std::min<std::uint64_t>(patches, 1536) * rule.factor / 100;
-        }
+        case ImageRule::Kind::patches:
+            return patches(size) * rule.factor / 100;
         case ImageRule::Kind::area: {
             size = within(size, 1568);
             return std::min<std::uint64_t>(std::uint64_t{size.width} * size.height / 750, 1600);

@@ -43,5 +43,14 @@ struct ImageSize {
 };
 // An image of unknown size counts as one of 1024 by 1024 pixels.
 std::uint64_t image_tokens(const ImageRule& rule, ImageSize size, bool low_detail);
+// The same for image data in base64.
+ImageSize size_of_image(std::string_view base64);
+
+// A file that is sent along, in base64: text counts as its tokens, a PDF by its pages. What other
+// files cost is not known; a token for 48 bytes.
+struct AttachedFile {
+    std::string_view media_type, base64;
+};
+std::uint64_t file_tokens(const ImageRule& rule, TokenCounter& counter, const AttachedFile& file);
 
 }  // namespace palimpsest

@@ -69,10 +69,8 @@ private:
 
     void count_block(JsonValue block) {
         const std::string_view kind = text(block, "type");
-        if (kind == "image") {
-            sum_.media += image_tokens(model_.images, {}, false);
-        } else if (kind == "document") {
-            sum_.media += block.raw().size() / 8;
+        if (kind == "image" || kind == "document") {
+            count_source(block, kind);
         } else if (kind.ends_with("tool_use")) {
             const std::uint64_t call = tokens(block, "name") + tokens(block, "input");
             sum_.messages += call;
@@ -91,6 +89,23 @@ private:
             sum_.messages += tokens(block, "text");
             if (thinking_counts_) sum_.messages += tokens(block, "thinking");
         }
+    }
+
+    // An image or a document: its data, or a reference to something that is not known here.
+    void count_source(JsonValue block, std::string_view kind) {
+        const JsonValue source = block.find("source").value_or(block);
+        sum_.messages += tokens(block, "title") + tokens(block, "context");
+        if (text(source, "type") == "base64")
+            sum_.media += file_tokens(model_.images, counter_,
+                                      {text(source, "media_type"), text(source, "data")});
+        else if (text(source, "type") == "text")
+            sum_.messages += tokens(source, "data");
+        else if (const auto content = source.find("content"))
+            count_content(*content);
+        else if (kind == "image")
+            sum_.media += image_tokens(model_.images, {}, false);
+        else
+            sum_.media += model_.images.per_page;
     }
 
     // A tool that is loaded later costs nothing until a result refers to it.

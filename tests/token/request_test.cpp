@@ -22,8 +22,10 @@ TEST(models, the_longest_name_that_fits_wins) {
     EXPECT_EQ(find_model("gpt-4o-mini-2024-07-18").spec->name, "gpt-4o-mini");
     EXPECT_EQ(find_model("gpt-4o-2024-11-20").spec->name, "gpt-4o");
     EXPECT_EQ(find_model("gpt-4-0613").spec->encoding, "cl100k_base");
-    EXPECT_EQ(find_model("claude-opus-4-5-20251101").spec->name, "claude-opus-4");
-    EXPECT_EQ(find_model("gpt-5.4-mini").spec->name, "gpt-5");
+    EXPECT_EQ(find_model("claude-opus-4-5-20251101").spec->name, "claude-opus-4-5");
+    EXPECT_EQ(find_model("claude-opus-4-20250514").spec->name, "claude-opus-4");
+    EXPECT_EQ(find_model("gpt-5.4-mini").spec->name, "gpt-5.4-mini");
+    EXPECT_EQ(find_model("gpt-5.1").spec->name, "gpt-5");
 }
 
 TEST(models, an_unknown_model_gets_the_conservative_default_and_says_so) {
@@ -122,9 +124,32 @@ TEST(image_tokens, follow_the_providers_formulas) {
     EXPECT_EQ(image_tokens(tiles, {4096, 8192}, true), 85u);
     const ImageRule patches{.kind = ImageRule::Kind::patches, .factor = 162};
     EXPECT_EQ(image_tokens(patches, {1024, 1024}, false), 1658u);
+    EXPECT_EQ(image_tokens({.kind = ImageRule::Kind::patches}, {1800, 2400}, false), 1452u)
+        << "scaled to 1056 by 1408";
     const ImageRule area{.kind = ImageRule::Kind::area};
     EXPECT_EQ(image_tokens(area, {1000, 750}, false), 1000u);
     EXPECT_EQ(image_tokens(area, {200, 200}, false), 53u);
+}
+
+// A picture of 2 by 3 pixels, as GIF.
+constexpr std::string_view gif = "R0lGODlhAgADAIAAAAAAAP///yH5BAEAAAAALAAAAAACAAMAAAICRAEAOw==";
+
+TEST(chat_request, media_count_by_what_they_hold) {
+    const auto with = [](const std::string& part) {
+        return chat_total("gpt-4o", R"({"messages":[{"role":"user","content":[)" + part + "]}]}");
+    };
+    const auto nothing = with("");
+    const auto image = [&](const std::string& url) {
+        return with(R"({"type":"image_url","image_url":{"url":")" + url + "\"}}") - nothing;
+    };
+    EXPECT_EQ(image("data:image/gif;base64," + std::string(gif)), 85u + 170) << "one tile";
+    EXPECT_EQ(image("https://example.org/a.png"), 765u) << "taken to be 1024 by 1024";
+    const auto file = [&](const std::string& url) {
+        return with(R"({"type":"file","file":{"file_data":")" + url + "\"}}") - nothing;
+    };
+    EXPECT_EQ(file("data:text/plain;base64,aGVsbG8gd29ybGQ="), 2u) << "hello world";
+    const std::string two_pages = "JVBERi0gL1R5cGUgL1BhZ2VzIC9UeXBlL1BhZ2UgL1R5cGUgL1BhZ2UK";
+    EXPECT_EQ(file("data:application/pdf;base64," + two_pages), 2u * 220);
 }
 
 TEST(byte_estimator, is_an_exponential_average_that_ignores_empty_samples) {
@@ -186,6 +211,27 @@ TEST(messages_request, counts_blocks_and_marks_tools_of_the_service) {
         spec, *counter,
         R"({"messages":[],"tools":[{"type":"web_search_20250305","name":"web_search"}]})");
     EXPECT_TRUE(search->server_tools);
+}
+
+TEST(messages_request, media_count_by_what_they_hold) {
+    const ModelSpec& spec = *find_model("claude-sonnet-4-5").spec;
+    const auto encoding = *open_encoding("o200k_base");
+    const auto counter = encoding->counter();
+    const auto count = [&](const std::string& source) {
+        const std::string body =
+            R"({"messages":[{"role":"user","content":[{"type":"document","source":{)" + source +
+            "}}]}]}";
+        return count_messages_request(spec, *counter, body).value();
+    };
+    EXPECT_EQ(count(R"("type":"text","media_type":"text/plain","data":"hello world")").messages,
+              2u);
+    EXPECT_EQ(count(R"("type":"url","url":"https://example.org/a.pdf")").media, 2000u);
+    EXPECT_EQ(count(R"("type":"content","content":[{"type":"text","text":"hello"}])").messages, 1u);
+    EXPECT_EQ(
+        count(R"("type":"base64","media_type":"image/gif","data":")" + std::string(gif) + "\"")
+            .media,
+        0u)
+        << "six pixels";
 }
 
 TEST(messages_request, leaves_out_what_the_service_leaves_out) {
