@@ -1,21 +1,220 @@
-// The deterministic summary: sentences chosen by salience, and the identifiers.
+// The deterministic summary: what was said by salience, and the identifiers.
+//
+// Two thirds of the cap go to identifiers at most: they are what later calls need word for word and
+// what no reader can guess. The rest goes to sentences of the user, the assistant and older
+// summaries. The newest material counts most, so of a huge stretch only the end is read: the work
+// is bounded whatever is folded.
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/identifiers.h"
 #include "core/shorten_text.h"
 #include "core/summary.h"
 
 namespace palimpsest {
+namespace {
+
+constexpr std::size_t bytes_max = 192 * 1024;
+constexpr std::size_t identifiers_each_max = 200;  // of one message
+constexpr std::size_t sentence_bytes_max = 400;
+constexpr std::string_view list_head = "identifiers: ";
+
+struct Said {
+    std::string speaker;
+    std::string text;
+    ContentKind kind;
+};
+
+std::string_view speaker_of(const Item& item) {
+    if (item.kind == ItemKind::summary) return "summary";
+    return item.message.shape.role == Role::user ? "user" : "assistant";
+}
+
+// The parts in order; of too much, the newest.
+std::vector<Said> read_said(std::span<const Item* const> items, const MessageTools& tools) {
+    std::vector<Said> out;
+    std::size_t bytes = 0;
+    for (std::size_t n = items.size(); n-- > 0 && bytes < bytes_max;) {
+        const auto content = tools.read(items[n]->message);
+        if (!content) continue;
+        for (std::size_t p = content->parts.size(); p-- > 0;) {
+            const ContentPart& part = content->parts[p];
+            if (part.kind != ContentKind::text && part.kind != ContentKind::tool_call &&
+                part.kind != ContentKind::tool_result)
+                continue;
+            const std::size_t most = bytes_max - std::min(bytes, bytes_max);
+            out.push_back({std::string(speaker_of(*items[n])),
+                           std::string(part.text.substr(0, most)), part.kind});
+            bytes += part.text.size();
+        }
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+// Identifiers by how telling they are: said by someone rather than only returned by a tool, said
+// again, said lately.
+std::string list_identifiers(const std::vector<Said>& said, const ExtractOptions& options,
+                             const MessageTools& tools) {
+    struct Score {
+        double value = 0;
+        std::size_t last = 0;
+    };
+    std::unordered_map<std::string_view, Score> scores;
+    for (std::size_t n = 0; n < said.size(); ++n) {
+        const double weight = said[n].kind == ContentKind::tool_result ? 1.0 : 3.0;
+        for (const std::string_view id : find_identifiers(said[n].text, identifiers_each_max)) {
+            Score& score = scores[id];
+            score.value += weight;
+            score.last = n;
+        }
+    }
+    struct Ranked {
+        std::string_view id;
+        double score;
+        std::size_t last;
+    };
+    std::vector<Ranked> ranked;
+    for (const auto& [id, score] : scores) {
+        const double lately =
+            static_cast<double>(score.last + 1) / static_cast<double>(said.size());
+        ranked.push_back(
+            {id, std::min(score.value, 6.0) + 2 * lately + identifier_weight(id), score.last});
+    }
+    std::ranges::sort(ranked, [](const Ranked& a, const Ranked& b) {
+        return a.score != b.score ? a.score > b.score : a.id < b.id;
+    });
+    if (ranked.size() > options.identifiers) ranked.resize(options.identifiers);
+    std::string list;
+    const std::size_t most = options.max_tokens - options.max_tokens / 3;
+    std::size_t tokens = 4;
+    for (const Ranked& one : ranked) {
+        tokens += tools.count_text(one.id) + 1;
+        if (tokens > most) break;
+        list += (list.empty() ? std::string(list_head) : ", ") + std::string(one.id);
+    }
+    return list;
+}
+
+struct Sentence {
+    std::size_t said = 0;
+    std::string_view text = {};
+    double score = 0;
+};
+
+bool ends_sentence(std::string_view text, std::size_t at) {
+    if (text[at] == '\n') return true;
+    const bool mark = text[at] == '.' || text[at] == '?' || text[at] == '!';
+    return mark && (at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == '\n');
+}
+
+double words_score(std::string_view text) {
+    constexpr std::string_view telling[] = {
+        "decid", "agree", "confirm", "must",   "should",  "need",    "want",   "prefer",
+        "will ", "error", "fail",    "cannot", "instead", "because", "result", "found",
+        "fixed", "only",  "never",   "always", "don't",   "do not",  "please", "remember"};
+    double score = 0;
+    for (const std::string_view word : telling)
+        if (text.find(word) != std::string_view::npos) score += 1;
+    return std::min(score, 3.0);
+}
+
+double score_of(const Said& said, std::string_view text, bool first, double lately) {
+    double score = words_score(text) + lately;
+    if (said.speaker == "user") score += 1.5;
+    if (said.speaker == "summary") score += 4;
+    if (text.ends_with('?')) score += said.speaker == "user" ? 1.5 : 0.5;
+    if (first) score += 1;
+    score += std::min(1.5, 0.5 * static_cast<double>(find_identifiers(text, 3).size()));
+    return score;
+}
+
+std::vector<Sentence> split_sentences(const std::vector<Said>& all) {
+    std::vector<Sentence> out;
+    for (std::size_t n = 0; n < all.size(); ++n) {
+        if (all[n].kind != ContentKind::text) continue;
+        const std::string_view text = all[n].text;
+        const double lately = static_cast<double>(n + 1) / static_cast<double>(all.size());
+        std::size_t from = 0;
+        bool first = true;
+        for (std::size_t at = 0; at <= text.size(); ++at) {
+            if (at < text.size() && !ends_sentence(text, at)) continue;
+            std::string_view one = text.substr(from, at == text.size() ? at - from : at + 1 - from);
+            from = at + 1;
+            while (!one.empty() && (one.front() == ' ' || one.front() == '\n'))
+                one.remove_prefix(1);
+            while (!one.empty() && (one.back() == ' ' || one.back() == '\n')) one.remove_suffix(1);
+            if (one.size() < 8 || one.size() > sentence_bytes_max) continue;
+            if (one.starts_with(list_head)) continue;
+            out.push_back({n, one, score_of(all[n], one, std::exchange(first, false), lately)});
+        }
+    }
+    return out;
+}
+
+std::string choose_sentences(const std::vector<Said>& said, std::size_t most,
+                             const MessageTools& tools) {
+    std::vector<Sentence> all = split_sentences(said);
+    std::vector<std::size_t> order(all.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return all[a].score > all[b].score; });
+    std::vector<bool> chosen(all.size());
+    std::size_t tokens = 0;
+    for (const std::size_t i : order) {
+        const std::size_t more = tools.count_text(all[i].text) + 3;
+        if (tokens + more > most) continue;
+        if (most - tokens < 12) break;
+        tokens += more;
+        chosen[i] = true;
+    }
+    std::string out;
+    std::size_t speaking = SIZE_MAX;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!chosen[i]) continue;
+        if (std::exchange(speaking, all[i].said) != all[i].said) {
+            if (!out.empty()) out += '\n';
+            if (said[all[i].said].speaker != "summary") out += said[all[i].said].speaker + ":";
+        }
+        if (!out.empty() && out.back() != '\n') out += ' ';
+        out += all[i].text;
+    }
+    return out;
+}
+
+// Sentences that name a concept, under its name.
+std::string choose_facts(const std::vector<Said>& said, const ExtractOptions& options,
+                         const MessageTools& tools) {
+    std::string out;
+    for (const std::string& concept_name : options.concepts) {
+        std::vector<Said> about;
+        for (const Said& one : said)
+            for (const Sentence& sentence : split_sentences({one}))
+                if (sentence.text.find(concept_name) != std::string_view::npos)
+                    about.push_back({one.speaker, std::string(sentence.text), one.kind});
+        const std::size_t each = options.max_tokens / options.concepts.size();
+        const std::string facts = choose_sentences(about, each > 4 ? each - 4 : 0, tools);
+        if (!facts.empty()) out += (out.empty() ? "" : "\n") + concept_name + ":\n" + facts;
+    }
+    return out;
+}
+
+}  // namespace
 
 std::string extract_summary(std::span<const Item* const> items, const ExtractOptions& options,
                             const MessageTools& tools) {
-    std::string all;
-    for (const Item* item : items) all += flatten(*item, tools);
-    std::string list;
-    for (const std::string_view id : find_identifiers(all, options.identifiers))
-        list += (list.empty() ? "identifiers: " : ", ") + std::string(id);
+    const std::vector<Said> said = read_said(items, tools);
     const auto count = [&](std::string_view text) { return tools.count_text(text); };
-    return shorten_text(list + "\n" + all, options.max_tokens, count);
+    if (!options.concepts.empty())
+        return shorten_text(choose_facts(said, options, tools), options.max_tokens, count);
+    const std::string list = list_identifiers(said, options, tools);
+    const std::size_t spent = list.empty() ? 0 : tools.count_text(list) + 1;
+    const std::size_t left = options.max_tokens > spent ? options.max_tokens - spent : 0;
+    std::string text = choose_sentences(said, left, tools);
+    if (!text.empty() && !list.empty()) text += '\n';
+    text += list;
+    // Sums of counts are no counts of sums; a few tokens may be too many.
+    return shorten_text(text, options.max_tokens, count);
 }
 
 }  // namespace palimpsest

@@ -26,24 +26,6 @@ bool is_word(char c) {
     return is_upper(c) || is_lower(c) || is_digit(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 
-// 0: a plain word. The higher the more telling.
-int weight_of(std::string_view word) {
-    std::size_t digits = 0, letters = 0, marks = 0, uppers = 0;
-    for (const char c : word) {
-        digits += is_digit(c) ? 1 : 0;
-        letters += is_upper(c) || is_lower(c) ? 1 : 0;
-        uppers += is_upper(c) ? 1 : 0;
-        marks += c == '_' || c == '/' || c == '@' ? 1 : 0;
-    }
-    if (word.size() > identifier_bytes_max) return 0;
-    if (digits > 0 && letters > 0 && word.size() >= 4) return 4;
-    if (marks > 0 && letters > 2) return 4;
-    if (digits >= 4) return 3;
-    if (uppers > 1 && letters > 3 && uppers < letters) return 2;
-    if (uppers >= 1 && is_upper(word.front()) && letters >= 4) return 1;
-    return 0;
-}
-
 std::string_view trimmed(std::string_view word) {
     const auto drop = [](char c) { return c == '.' || c == ':' || c == '-' || c == '#'; };
     while (!word.empty() && drop(word.back())) word.remove_suffix(1);
@@ -69,7 +51,7 @@ std::vector<Found> all_identifiers(std::string_view text) {
         std::size_t end = at;
         while (end < text.size() && (is_word(text[end]) || is_inner(text[end]))) ++end;
         const std::string_view word = trimmed(text.substr(at, end - at));
-        const int weight = weight_of(word);
+        const int weight = identifier_weight(word);
         if (weight > 0 && seen.insert(word).second) found.push_back({word, weight, at});
         at = std::max(end, at + 1);
     }
@@ -77,6 +59,23 @@ std::vector<Found> all_identifiers(std::string_view text) {
 }
 
 }  // namespace
+
+int identifier_weight(std::string_view word) {
+    std::size_t digits = 0, letters = 0, marks = 0, uppers = 0;
+    for (const char c : word) {
+        digits += is_digit(c) ? 1 : 0;
+        letters += is_upper(c) || is_lower(c) ? 1 : 0;
+        uppers += is_upper(c) ? 1 : 0;
+        marks += c == '_' || c == '/' || c == '@' ? 1 : 0;
+    }
+    if (word.size() > identifier_bytes_max) return 0;
+    if (digits > 0 && letters > 0 && word.size() >= 4) return 4;
+    if (marks > 0 && letters > 2) return 4;
+    if (digits >= 4) return 3;
+    if (uppers > 1 && letters > 3 && uppers < letters) return 2;
+    if (uppers >= 1 && is_upper(word.front()) && letters >= 4) return 1;
+    return 0;
+}
 
 std::vector<std::string_view> find_identifiers(std::string_view text, std::size_t most) {
     if (most == 0) return {};

@@ -10,4 +10,7 @@ namespace palimpsest {
 // and dates, then names). Views into `text`.
 std::vector<std::string_view> find_identifiers(std::string_view text, std::size_t most);
 
+// 0: a plain word. The higher the more telling.
+int identifier_weight(std::string_view word);
+
 }  // namespace palimpsest

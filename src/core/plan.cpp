@@ -20,12 +20,19 @@ struct Outline {
     std::vector<SummaryOrder> summaries = {};  // ranges name the edits
     std::uint64_t used = 0;
     bool not_enough = false;
+    bool stale = false;  // `items` are those before the last round
     std::string refusal = {};
 };
 
-bool covers(const Edit& later, const Edit& earlier) {
-    return later.range.from <= earlier.range.from && earlier.range.to <= later.range.to &&
-           later.treatment >= earlier.treatment;
+// Takes out the edits that a later round replaced. What a round made is ascending and disjoint.
+void erase_covered(std::vector<Edit>& edits, const std::vector<PlanDraft::Made>& made) {
+    std::erase_if(edits, [&](const Edit& old) {
+        const auto after = std::ranges::upper_bound(
+            made, old.range.from, {}, [](const PlanDraft::Made& m) { return m.edit.range.from; });
+        if (after == made.begin()) return false;
+        const Edit& later = std::prev(after)->edit;
+        return old.range.to <= later.range.to && later.treatment >= old.treatment;
+    });
 }
 
 Item changed_item(const Item& item, const PlanDraft::Made& made, const MessageTools* tools) {
@@ -67,6 +74,16 @@ std::vector<Item> items_after(std::span<const Item> items, const std::vector<Pla
     return out;
 }
 
+std::uint64_t used_after(const Outline& outline, const std::vector<PlanDraft::Made>& made,
+                         std::uint32_t per_message) {
+    std::uint64_t used = outline.used;
+    for (const PlanDraft::Made& one : made) {
+        for (const std::size_t i : one.items) used -= outline.items[i].tokens + per_message;
+        if (one.edit.treatment != Treatment::dropped) used += one.edit.after.tokens + per_message;
+    }
+    return used;
+}
+
 // One round of passes; false when there is nothing more to gain from another.
 bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
                std::span<const PolicyPass> passes, std::optional<std::uint64_t> target) {
@@ -86,17 +103,20 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     outline.not_enough |= draft.not_enough_history();
     std::vector<PlanDraft::Made> made = draft.finish();
     if (made.empty()) return false;
-    for (const PlanDraft::Made& one : made) {
-        std::erase_if(outline.edits, [&](const Edit& old) { return covers(one.edit, old); });
-        if (one.summary) outline.summaries.push_back(*one.summary);
-    }
-    outline.own = items_after(outline.items, made, input.tools);
-    outline.items = outline.own;
-    for (PlanDraft::Made& one : made) outline.edits.push_back(std::move(one.edit));
-    const std::uint64_t used = input.occasion.budget.used(totals_of(outline.items));
-    const bool nearer = used < outline.used;
+    const std::uint64_t used = used_after(outline, made, input.occasion.budget.per_message);
+    const bool again = used < outline.used && target && used > *target;
     outline.used = used;
-    return nearer && target && used > *target;
+    erase_covered(outline.edits, made);
+    for (const PlanDraft::Made& one : made)
+        if (one.summary) outline.summaries.push_back(*one.summary);
+    // Copying the items is the dearest part: only who looks at them again pays for it.
+    outline.stale = !again && !input.want_items && used <= input.occasion.budget.limit();
+    if (!outline.stale) {
+        outline.own = items_after(outline.items, made, input.tools);
+        outline.items = outline.own;
+    }
+    for (PlanDraft::Made& one : made) outline.edits.push_back(std::move(one.edit));
+    return again;
 }
 
 // What no policy has to name: a view that fits is always found.
@@ -248,6 +268,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
     for (int round = 0; round < rounds_max; ++round)
         if (!run_round(outline, input, policy, policy.passes, target)) break;
     if (outline.refusal.empty() && outline.used > plan.limit) {
+        PAL_ASSERT(!outline.stale);
         const std::vector<PolicyPass> passes = last_resort();
         for (int round = 0; round < rounds_max; ++round)
             if (!run_round(outline, input, policy, passes, plan.limit)) break;
@@ -259,9 +280,11 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
         plan.floor = PlanDraft(now, policy).floor();
     }
     plan.edits = std::move(outline.edits);
+    if (input.want_items) plan.items = std::move(outline.own);
     set_outcome(plan, outline, policy, budget);
     if (plan.outcome != PlanOutcome::done) {
         plan.edits.clear();
+        plan.items.clear();
         plan.used_after = plan.used_before;
         return plan;
     }

@@ -44,6 +44,7 @@ struct Plan {
     std::uint64_t floor = 0;       // unreachable: system, tools, pins, newest group and the like
     Seq first_changed = {};        // the first message that is sent otherwise; 0: none
     std::string explanation = {};  // for people: why it came out so, with the numbers
+    std::vector<Item> items = {};  // the view after it; only when done and asked for
 };
 
 // The error of an unreachable plan, with its numbers.
@@ -53,6 +54,7 @@ struct PlanInput {
     std::span<const Item> items = {};  // arranged; as in a View
     Occasion occasion = {};            // its totals are those of `items`
     const MessageTools* tools = nullptr;
+    bool want_items = false;  // the plan should bring the view after it along
 };
 
 // Reads sums only. Explicit and overflow are always due, at the hard level; so is a request that

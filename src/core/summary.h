@@ -21,9 +21,8 @@ std::string flatten(const Item& item, const MessageTools& tools);
 
 struct ExtractOptions {
     std::uint32_t max_tokens = 300;
-    std::size_t identifiers = 40;  // at most so many are listed
-    bool mode_facts = false;
-    std::vector<std::string> concepts = {};
+    std::size_t identifiers = 120;           // at most so many are listed
+    std::vector<std::string> concepts = {};  // facts by named concept instead
 };
 // Sentences of the items, chosen by salience (identifiers, decisions, questions, the user's words),
 // in their order, with a list of identifiers, within the cap. Empty when there is nothing to say.

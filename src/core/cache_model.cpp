@@ -1,0 +1,64 @@
+#include "core/cache_model.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace palimpsest {
+namespace {
+
+constexpr PriceList table[] = {
+    {"anthropic", 0.1, 1.25, 5, 1024, 1, 300},
+    {"openai", 0.25, 1.0, 4, 1024, 128, 300},
+};
+
+}  // namespace
+
+std::span<const PriceList> price_lists() {
+    return table;
+}
+
+const PriceList* find_prices(std::string_view name) {
+    const auto at = std::ranges::find(table, name, &PriceList::name);
+    return at == std::end(table) ? nullptr : at;
+}
+
+PriceList prices_of(const ModelFacts& model) {
+    PriceList prices;
+    if (model.input_price <= 0 || model.cached_price < 0 || model.cache_least_tokens == 0)
+        return prices;
+    prices.name = "model";
+    prices.cached = model.cached_price / model.input_price;
+    prices.fresh = model.cache_write_price > 0 ? model.cache_write_price / model.input_price : 1;
+    prices.output = model.output_price > 0 ? model.output_price / model.input_price : 0;
+    prices.least_tokens = model.cache_least_tokens;
+    prices.step_tokens = std::max<std::uint32_t>(model.cache_step_tokens, 1);
+    prices.lifetime_s = model.cache_lifetime_s;
+    return prices;
+}
+
+CallCost PromptCache::call(std::span<const CacheBlock> request, double idle_s) {
+    CallCost out;
+    bool same = idle_s < prices_.lifetime_s;
+    for (std::size_t i = 0; i < request.size(); ++i) {
+        same = same && i < last_.size() && last_[i].identity == request[i].identity;
+        out.tokens += request[i].tokens;
+        if (same) out.cached += request[i].tokens;
+    }
+    if (out.cached < prices_.least_tokens) out.cached = 0;
+    out.cached -= out.cached % prices_.step_tokens;
+    out.cost = static_cast<double>(out.cached) * prices_.cached +
+               static_cast<double>(out.fresh()) * prices_.fresh;
+    last_.assign(request.begin(), request.end());
+    return out;
+}
+
+double calls_to_pay(const PriceList& prices, const EditPrice& edit) {
+    if (edit.after >= edit.before) return std::numeric_limits<double>::infinity();
+    // Once: the rest is read anew instead of from the cache. Then each call reads less.
+    const double rest = static_cast<double>(edit.after - std::min(edit.after, edit.kept_prefix));
+    const double once = rest * (prices.fresh - prices.cached);
+    const double each = static_cast<double>(edit.before - edit.after) * prices.cached;
+    return each > 0 ? once / each : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,211 @@
+#include "core/simulate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/summary.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t argument_bytes_least = 4;  // Shorter values occur by chance.
+
+// The scalars of a call's arguments as they would be written in a text.
+void collect_values(const JsonValue& value, std::set<std::string>& out) {
+    for (const JsonMember member : value.members()) collect_values(member.value, out);
+    for (const JsonValue element : value.elements()) collect_values(element, out);
+    if (value.is_string())
+        out.insert(std::string(value.string()));
+    else if (value.kind() == JsonKind::number)
+        out.insert(std::string(value.raw()));
+}
+
+std::set<std::string> argument_values(const Message& message, const MessageTools& tools) {
+    std::set<std::string> values;
+    const auto content = tools.read(message);
+    if (!content) return values;
+    for (const ContentPart& part : content->parts) {
+        if (part.kind != ContentKind::tool_call) continue;
+        if (const auto document = parse_json(part.text)) collect_values(document->root(), values);
+    }
+    std::erase_if(values, [](const std::string& v) { return v.size() < argument_bytes_least; });
+    return values;
+}
+
+class Replay {
+public:
+    Replay(const Trace& trace, const Policy& policy, const SimulateOptions& options,
+           const MessageTools& tools)
+        : trace_(trace), policy_(policy), options_(options), tools_(tools), cache_(options.prices) {
+        options_.budget.tools = trace.tools_tokens;
+        for (const Message& message : trace.preamble) {
+            options_.budget.system += message.count.tokens + options.budget.per_message;
+            Item item;
+            item.message = message;
+            preamble_text_ += flatten(item, tools);
+        }
+        sum_.traces = 1;
+    }
+
+    Simulation run() {
+        for (std::size_t i = 0; i < trace_.items.size(); ++i) {
+            const Item& said = trace_.items[i];
+            if (is_call(i)) call(said);
+            items_.push_back(said);
+            add_item(totals_, said);
+            texts_.push_back({said.message.raw.get(), flatten(said, tools_)});
+            full_text_ += texts_.back().text;
+        }
+        sum_.reached = reached_ ? 1 : 0;
+        sum_.compacted = sum_.compactions > 0 ? 1 : 0;
+        return std::move(sum_);
+    }
+
+private:
+    struct ItemText {
+        const std::string* raw;
+        std::string text;
+    };
+
+    // In Responses an answer is several items: the first one is the call.
+    bool is_call(std::size_t i) const {
+        const Item& item = trace_.items[i];
+        if (item.message.shape.role != Role::assistant) return false;
+        return item.message.format != FormatId::openai_responses || i == 0 ||
+               trace_.items[i - 1].message.shape.role != Role::assistant;
+    }
+
+    double idle_before(const Item& next) {
+        const Time last = std::exchange(last_call_, next.at);
+        if (last == Time{} || next.at == Time{}) return options_.gap_s;
+        return std::chrono::duration<double>(next.at - last).count();
+    }
+
+    void compact(const Item& next) {
+        PlanInput input;
+        input.items = items_;
+        input.occasion.totals = totals_;
+        input.occasion.budget = options_.budget;
+        input.occasion.preamble = trace_.preamble;
+        input.occasion.stall = stall_;
+        input.occasion.now = next.at;
+        input.tools = &tools_;
+        input.want_items = true;
+        const Due due = find_due(policy_, input.occasion);
+        if (due.level == Level::none) return;
+        reached_ = true;
+        Plan plan = make_plan(input, policy_, due);
+        if (plan.outcome == PlanOutcome::unreachable) ++sum_.unreachable;
+        note_progress(stall_, plan.tokens_before, plan.tokens_after);
+        if (plan.outcome != PlanOutcome::done) return;
+        ++sum_.compactions;
+        items_ = std::move(plan.items);
+        totals_ = totals_of(items_);
+        read_texts();
+    }
+
+    // The texts of what is shown now; those that did not change are kept.
+    void read_texts() {
+        std::vector<ItemText> now;
+        std::size_t at = 0;
+        for (const Item& item : items_) {
+            const std::string* raw = item.message.raw.get();
+            std::size_t found = at;
+            while (found < texts_.size() && texts_[found].raw != raw) ++found;
+            if (found < texts_.size()) {
+                now.push_back(std::move(texts_[found]));
+                at = found + 1;
+            } else {
+                now.push_back({raw, flatten(item, tools_)});
+            }
+        }
+        texts_ = std::move(now);
+    }
+
+    void count_arguments(const Message& answer) {
+        for (const std::string& value : argument_values(answer, tools_)) {
+            if (preamble_text_.find(value) != std::string::npos) {
+                ++sum_.arguments;
+                ++sum_.arguments_kept;
+                continue;
+            }
+            if (full_text_.find(value) == std::string::npos) continue;
+            ++sum_.arguments;
+            sum_.arguments_kept +=
+                sum_.compactions == 0 ||
+                        std::ranges::any_of(texts_,
+                                            [&](const ItemText& text) {
+                                                return text.text.find(value) != std::string::npos;
+                                            })
+                    ? 1
+                    : 0;
+        }
+    }
+
+    void call(const Item& answer) {
+        compact(answer);
+        std::vector<CacheBlock> request;
+        request.push_back({1, static_cast<std::uint32_t>(options_.budget.fixed())});
+        for (const Item& item : items_)
+            request.push_back({reinterpret_cast<std::uintptr_t>(item.message.raw.get()),
+                               item.tokens + options_.budget.per_message});
+        const CallCost cost = cache_.call(request, idle_before(answer));
+        ++sum_.calls;
+        sum_.tokens += cost.tokens;
+        sum_.cached += cost.cached;
+        sum_.cost += cost.cost;
+        sum_.largest = std::max(sum_.largest, cost.tokens);
+        sum_.tokens_per_call.push_back(static_cast<std::uint32_t>(cost.tokens));
+        count_arguments(answer.message);
+        check_sendable();
+    }
+
+    void check_sendable() {
+        if (!options_.is_sendable || sum_.compactions == checked_) return;
+        checked_ = sum_.compactions;  // Between compactions the view only grows at its end.
+        std::vector<Message> messages = trace_.preamble;
+        for (const Item& item : items_) messages.push_back(item.message);
+        if (!options_.is_sendable(messages)) ++sum_.invalid;
+    }
+
+    const Trace& trace_;
+    const Policy& policy_;
+    SimulateOptions options_;
+    const MessageTools& tools_;
+    PromptCache cache_;
+    std::vector<Item> items_;
+    ViewTotals totals_;
+    Stall stall_;
+    std::vector<ItemText> texts_;
+    std::string preamble_text_, full_text_;
+    Time last_call_ = {};
+    std::uint64_t checked_ = 0;
+    bool reached_ = false;
+    Simulation sum_;
+};
+
+}  // namespace
+
+void add(Simulation& sum, const Simulation& one) {
+    if (sum.traces == 0) sum.tokens_per_call = one.tokens_per_call;
+    sum.calls += one.calls;
+    sum.tokens += one.tokens;
+    sum.cached += one.cached;
+    sum.largest = std::max(sum.largest, one.largest);
+    sum.cost += one.cost;
+    sum.compactions += one.compactions;
+    sum.unreachable += one.unreachable;
+    sum.invalid += one.invalid;
+    sum.arguments += one.arguments;
+    sum.arguments_kept += one.arguments_kept;
+    sum.traces += one.traces;
+    sum.reached += one.reached;
+    sum.compacted += one.compacted;
+}
+
+Simulation simulate(const Trace& trace, const Policy& policy, const SimulateOptions& options,
+                    const MessageTools& tools) {
+    return Replay(trace, policy, options, tools).run();
+}
+
+}  // namespace palimpsest
