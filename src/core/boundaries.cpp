@@ -47,8 +47,12 @@ std::size_t safe_start(const PassInput& input, std::size_t nominal) {
     const auto kept = input.groups.subspan(nominal);
     const bool reasons =
         std::any_of(kept.begin(), kept.end(), [](const Group& g) { return g.reasoning; });
+    if (!reasons) return nominal;
     std::size_t start = nominal;
-    while (reasons && start > back && !input.groups[start].reasoning) --start;
+    while (start > back && !input.groups[start].reasoning) --start;
+    if (frees_something(input, start)) return start;
+    start = nominal;
+    while (start < input.groups.size() && !input.groups[start].reasoning) ++start;
     return start;
 }
 

@@ -182,16 +182,20 @@ std::string choose_sentences(const std::vector<Said>& said, std::size_t most,
     return out;
 }
 
+void add_about(std::vector<Said>& about, const Said& said, std::string_view word) {
+    const std::vector<Said> alone{said};  // The sentences look into it.
+    for (const Sentence& sentence : split_sentences(alone))
+        if (sentence.text.find(word) != std::string_view::npos)
+            about.push_back({said.speaker, std::string(sentence.text), said.kind});
+}
+
 // Sentences that name a concept, under its name.
 std::string choose_facts(const std::vector<Said>& said, const ExtractOptions& options,
                          const MessageTools& tools) {
     std::string out;
     for (const std::string& concept_name : options.concepts) {
         std::vector<Said> about;
-        for (const Said& one : said)
-            for (const Sentence& sentence : split_sentences({one}))
-                if (sentence.text.find(concept_name) != std::string_view::npos)
-                    about.push_back({one.speaker, std::string(sentence.text), one.kind});
+        for (const Said& one : said) add_about(about, one, concept_name);
         const std::size_t each = options.max_tokens / options.concepts.size();
         const std::string facts = choose_sentences(about, each > 4 ? each - 4 : 0, tools);
         if (!facts.empty()) out += (out.empty() ? "" : "\n") + concept_name + ":\n" + facts;

@@ -1,17 +1,15 @@
 // clear_tool_results: old tool results become placeholders; calls, names and ids stay.
 //
-// Kept are the results of the newest `keep_turns` turns and, of those, the newest `keep_tool_uses`,
-// if both are given; so one long run of an agent can be cleared as well. Results of other tools
-// than the included ones, of excluded tools, and errors stay. What is cleared already is left
-// alone. Oldest first, down to the target.
+// Errors stay unless told otherwise, and so does what is cleared already. Oldest first, down to the
+// target. tool_pass.h says which results are taken.
 #include <algorithm>
 #include <memory>
-#include <set>
 
 #include "core/identifiers.h"
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
+#include "core/tool_pass.h"
 
 namespace palimpsest {
 
@@ -22,18 +20,9 @@ namespace {
 constexpr std::uint32_t placeholder_tokens = 45;  // About: names and ids differ.
 constexpr std::uint32_t identifier_tokens = 5;
 
-struct Options {
-    std::optional<std::size_t> keep_turns = {}, keep_tool_uses = {};
-    std::set<std::string> include = {}, exclude = {};
+struct Options : ToolChoice {
     bool keep_errors = true;
-    std::optional<std::size_t> min_tokens = {};
     std::size_t keep_identifiers = 0;
-
-    bool takes(std::string_view tool) const {
-        const std::string name = lower(tool);
-        if (!include.empty()) return include.contains(name);
-        return !exclude.contains(name);
-    }
 };
 
 // What of the view may be cleared: the items of one message each, oldest first.
@@ -49,17 +38,9 @@ std::size_t results_in(const PassInput& input, std::size_t i) {
     return input.tools->may_hold_results(message) ? 1 : 0;
 }
 
-// The first group that the turns protect.
-std::size_t kept_from(const PassInput& input, const Options& options) {
-    if (!options.keep_turns) return options.keep_tool_uses ? 0 : input.groups.size();
-    const std::size_t count = *options.keep_turns;
-    if (count == 0) return input.groups.size();
-    return count >= input.turns.size() ? 0 : input.turns[input.turns.size() - count].first;
-}
-
 Candidates find_candidates(const PassInput& input, const Options& options) {
     Candidates out;
-    const std::size_t border = kept_from(input, options);
+    const std::size_t border = options.kept_from(input);
     std::size_t uses = 0;  // results seen, from the newest on
     const std::size_t keep = options.keep_tool_uses.value_or(SIZE_MAX);
     for (std::size_t g = input.groups.size(); g-- > 0;) {
@@ -87,7 +68,7 @@ std::uint32_t estimate(const PassInput& input, std::size_t i, const Options& opt
     const auto listed = static_cast<std::uint32_t>(
         std::min<std::size_t>(options.keep_identifiers * identifier_tokens, before / 3));
     const std::uint32_t after = results * placeholder_tokens + listed;
-    return options.min_tokens == 0 ? after : std::min(after, before);
+    return options.may_grow() ? after : std::min(after, before);
 }
 
 // Reads the message: is there something in it that may go?
@@ -96,7 +77,7 @@ bool has_clearable(const PassInput& input, const Group& group, std::size_t i,
     if (options.keep_errors && input.tools->has_error(input.items[i].message) &&
         input.items[i].message.shape.results.size() <= 1)
         return false;
-    if (options.include.empty() && options.exclude.empty()) return true;
+    if (options.takes_all()) return true;
     for (const std::string& id : input.items[i].message.shape.results)
         if (options.takes(tool_of(input, group, id))) return true;
     return input.items[i].message.shape.results.empty();  // Hosted: judged when it is rewritten.
@@ -146,13 +127,12 @@ PassResult clear(const PassInput& input, const Options& options) {
         edit.treatment = Treatment::cleared;
         edit.item = i;
         edit.tokens_after = estimate(input, i, options);
-        if (options.min_tokens != 0 && edit.tokens_after >= input.tokens[i]) continue;
+        if (!options.may_grow() && edit.tokens_after >= input.tokens[i]) continue;
         edit.reason = "old tool result";
         used = used - input.tokens[i] + edit.tokens_after;
         result.edits.push_back(std::move(edit));
     }
-    result.may_grow = options.min_tokens == 0;
-    result.not_enough_history = candidates->items.empty();
+    result.may_grow = options.may_grow();
     result.rewrite = [input, options, candidates,
                       groups = std::vector<Group>(input.groups.begin(), input.groups.end())](
                          std::size_t item) -> Result<std::vector<PartChange>> {
@@ -174,19 +154,11 @@ Result<PassFunction> make_clear_tool_results(const JsonValue& parameters) {
                                {"keep_turns", "keep_tool_uses", "include_tools", "exclude_tools",
                                 "keep_errors", "min_tokens", "keep_identifiers"}));
     Options options;
-    PAL_TRY(turns, count_field(parameters, "keep_turns"));
-    PAL_TRY(uses, count_field(parameters, "keep_tool_uses"));
-    PAL_TRY(include, texts_field(parameters, "include_tools"));
-    PAL_TRY(exclude, texts_field(parameters, "exclude_tools"));
+    PAL_TRY(choice, read_tool_choice(parameters));
+    static_cast<ToolChoice&>(options) = choice;
     PAL_TRY(errors, flag_field(parameters, "keep_errors"));
-    PAL_TRY(least, count_field(parameters, "min_tokens"));
     PAL_TRY(identifiers, count_field(parameters, "keep_identifiers"));
-    options.keep_turns = turns;
-    options.keep_tool_uses = uses;
-    for (const std::string& name : include) options.include.insert(lower(name));
-    for (const std::string& name : exclude) options.exclude.insert(lower(name));
     options.keep_errors = errors.value_or(true);
-    options.min_tokens = least;
     options.keep_identifiers = identifiers.value_or(0);
     return PassFunction([options](const PassInput& input) { return clear(input, options); });
 }

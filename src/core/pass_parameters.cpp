@@ -5,7 +5,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view pass_fields[] = {"pass", "target", "min_gain"};
+constexpr std::string_view pass_fields[] = {"pass", "target", "min_gain", "when"};
 
 template <class Names>
 bool has_name(const Names& names, std::string_view name) {

@@ -15,7 +15,8 @@
 namespace palimpsest {
 
 Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known);
-// The same for a pass: the fields that every pass has ("pass", "target", "min_gain") are known.
+// The same for a pass: the fields that every pass has ("pass", "target", "min_gain", "when") are
+// known.
 Result<void> only_pass_fields(const JsonValue& object,
                               std::initializer_list<std::string_view> known);
 // A whole number that is not negative; none when the field is absent or null.

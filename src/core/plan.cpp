@@ -10,7 +10,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr int rounds_max = 4;  // Each one ends nearer to the target or is the last.
+constexpr int rounds_max = 16;  // Each one ends nearer to the target or is the last.
 
 // The view as it comes out of a round, and all edits that led to it.
 struct Outline {
@@ -84,6 +84,11 @@ std::uint64_t used_after(const Outline& outline, const std::vector<PlanDraft::Ma
     return used;
 }
 
+bool is_wanted(const PolicyPass& pass, const Occasion& occasion) {
+    return pass.when.kind == Trigger::Kind::never ||
+           due_in(pass.when, Level::hard, occasion).level != Level::none;
+}
+
 // One round of passes; false when there is nothing more to gain from another.
 bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
                std::span<const PolicyPass> passes, std::optional<std::uint64_t> target) {
@@ -93,6 +98,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     PlanDraft draft(now, policy);
     for (const PolicyPass& pass : passes) {
         if (target && draft.used() <= *target) break;
+        if (!is_wanted(pass, input.occasion)) continue;
         const auto own = pass.target.in(window);
         const auto stop = own ? own : target;
         if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0))) {
@@ -146,38 +152,80 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
     return target;
 }
 
-// The numbers of the plan that follow from its edits and the original items.
-void set_numbers(Plan& plan, const PlanInput& input) {
-    struct Place {
-        Seq from;
-        std::uint64_t bytes, tokens;  // before it, in the order it is sent
-        std::uint32_t own;
-        std::size_t item;
-    };
+// An item of the original view, by its seq.
+struct Place {
+    Seq from;
+    std::uint64_t bytes, tokens;  // before it, in the order it is sent
+    std::size_t item;
+    std::size_t owner;  // the edit that decides about it
+};
+constexpr std::size_t no_owner = SIZE_MAX;
+
+std::vector<Place> places_of(const PlanInput& input) {
     std::vector<Place> places;
+    places.reserve(input.items.size());
     std::uint64_t bytes = 0, tokens = input.occasion.budget.fixed();
     for (std::size_t i = 0; i < input.items.size(); ++i) {
         const Item& item = input.items[i];
-        places.push_back({item.range.from, bytes, tokens, item.tokens, i});
+        places.push_back({item.range.from, bytes, tokens, i, no_owner});
         bytes += view_of(item.message.raw).size();
         tokens += item.tokens + input.occasion.budget.per_message;
     }
     std::ranges::sort(places, {}, &Place::from);
+    return places;
+}
+
+// The strongest edit decides, of equals the later, as in the fold.
+void find_owners(std::vector<Place>& places, const std::vector<Edit>& edits) {
+    for (std::size_t e = 0; e < edits.size(); ++e)
+        for (auto at = std::ranges::lower_bound(places, edits[e].range.from, {}, &Place::from);
+             at != places.end() && at->from <= edits[e].range.to; ++at)
+            if (at->owner == no_owner || edits[at->owner].treatment <= edits[e].treatment)
+                at->owner = e;
+}
+
+// The numbers of the plan that follow from its edits and the original items.
+void set_numbers(Plan& plan, const PlanInput& input) {
+    std::vector<Place> places = places_of(input);
+    find_owners(places, plan.edits);
+    plan.costs.assign(plan.edits.size(), {UINT64_MAX, 0});
+    for (Edit& edit : plan.edits) edit.before.tokens = 0;
     std::size_t first_item = input.items.size();
-    for (Edit& edit : plan.edits) {
-        edit.before.tokens = 0;
-        EditCost cost{UINT64_MAX, 0};
-        for (auto at = std::ranges::lower_bound(places, edit.range.from, {}, &Place::from);
-             at != places.end() && at->from <= edit.range.to; ++at) {
-            edit.before.tokens += at->own;
-            if (at->bytes < cost.first_byte) cost = {at->bytes, at->tokens};
-            if (at->item < first_item) first_item = at->item;
+    for (const Place& place : places) {
+        if (place.owner == no_owner) continue;
+        plan.edits[place.owner].before.tokens += input.items[place.item].tokens;
+        EditCost& cost = plan.costs[place.owner];
+        if (place.bytes <= cost.first_byte) cost = {place.bytes, place.tokens};
+        first_item = std::min(first_item, place.item);
+    }
+    for (std::size_t e = plan.edits.size(); e-- > 0;) {
+        const Edit& edit = plan.edits[e];
+        const bool owns_none = plan.costs[e].first_byte == UINT64_MAX;
+        if (owns_none && edit.treatment != Treatment::dropped) {
+            plan.edits.erase(plan.edits.begin() + static_cast<std::ptrdiff_t>(e));
+            plan.costs.erase(plan.costs.begin() + static_cast<std::ptrdiff_t>(e));
+            continue;
         }
-        plan.costs.push_back(cost);
         plan.tokens_after += edit.after.tokens;
         plan.tokens_after -= std::min<std::uint64_t>(plan.tokens_after, edit.before.tokens);
     }
     if (first_item < input.items.size()) plan.first_changed = input.items[first_item].range.from;
+}
+
+// Rounds until the target is met; for triggers that do not count tokens, until they are not due
+// any more. Ends when a round brings nothing.
+void run_passes(Outline& outline, PlanInput input, const Policy& policy, const Due& due,
+                std::optional<std::uint64_t> target) {
+    const bool counts = !due.at_tokens && due.trigger != "explicit" && due.trigger != "overflow";
+    input.want_items |= counts;
+    for (int round = 0; round < rounds_max; ++round) {
+        const std::uint64_t before = outline.used;
+        if (run_round(outline, input, policy, policy.passes, target)) continue;
+        if (!counts || outline.used >= before || !outline.refusal.empty()) return;
+        Occasion now = input.occasion;
+        now.totals = totals_of(outline.items);
+        if (find_due(policy, now).trigger != due.trigger) return;
+    }
 }
 
 std::string numbers(const Plan& plan) {
@@ -265,8 +313,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
     Outline outline;
     outline.items = input.items;
     outline.used = plan.used_before;
-    for (int round = 0; round < rounds_max; ++round)
-        if (!run_round(outline, input, policy, policy.passes, target)) break;
+    run_passes(outline, input, policy, due, target);
     if (outline.refusal.empty() && outline.used > plan.limit) {
         PAL_ASSERT(!outline.stale);
         const std::vector<PolicyPass> passes = last_resort();
@@ -280,7 +327,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
         plan.floor = PlanDraft(now, policy).floor();
     }
     plan.edits = std::move(outline.edits);
-    if (input.want_items) plan.items = std::move(outline.own);
+    if (asked.want_items) plan.items = std::move(outline.own);
     set_outcome(plan, outline, policy, budget);
     if (plan.outcome != PlanOutcome::done) {
         plan.edits.clear();

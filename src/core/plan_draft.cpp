@@ -1,6 +1,8 @@
 #include "core/plan_draft.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include "base/assert.h"
@@ -47,6 +49,9 @@ PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
         treatments_.push_back(treatment_of(item));
         used_ += tokens_.back();
     }
+    group_ids_.resize(items_.size());
+    for (std::uint32_t g = 0; g < groups_.size(); ++g)
+        for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) group_ids_[i] = g;
 }
 
 std::uint64_t PlanDraft::floor() const {
@@ -190,9 +195,9 @@ void PlanDraft::set_summary(Made& made) const {
     made.edit.after = {input_.tools->scheme(), input_.tools->count_text(*made.edit.result)};
 }
 
-// One edit for each stretch of seqs; a summary stands at the place of one stretch.
-void PlanDraft::add_ranges(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                           const std::vector<std::size_t>& items) const {
+// One edit for each stretch of seqs.
+std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const PlannedEdit& planned,
+                                                     const std::vector<std::size_t>& items) const {
     const std::vector<Range> ranges = ranges_of(items_, items);
     std::vector<Made> stretches(ranges.size());
     for (std::size_t r = 0; r < ranges.size(); ++r) {
@@ -210,18 +215,56 @@ void PlanDraft::add_ranges(std::vector<Made>& out, const Ran& ran, const Planned
         made.items.push_back(i);
         made.edit.before.tokens += items_[i].tokens;
     }
-    for (Made& made : stretches) {
-        if (planned.treatment == Treatment::folded && made.items.empty()) {
-            // The rest of an older summary, whose text went into the new one.
-            made.edit.treatment = Treatment::dropped;
-        } else if (planned.treatment == Treatment::folded) {
-            if (!input_.tools) continue;
-            made.summary = planned.summary.value_or(SummaryOrder{});
-            set_summary(made);
-            // A summary that is no shorter than what it stands for is none.
-            if (made.edit.after.tokens >= made.edit.before.tokens) continue;
+    return stretches;
+}
+
+// A summary stands at the place of one stretch. Stretches that a group reaches over (its messages
+// do not stand together in the log) fare alike: the largest gets the summary, the others go.
+void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
+                          const PlannedEdit& planned) const {
+    std::vector<std::size_t> main(stretches.size());      // by stretch: the one that it goes with
+    std::unordered_map<std::uint32_t, std::size_t> seen;  // by group: a stretch that has it
+    const auto root = [&](std::size_t s) {
+        while (main[s] != s) s = main[s];
+        return s;
+    };
+    for (std::size_t s = 0; s < stretches.size(); ++s) {
+        main[s] = s;
+        for (const std::size_t i : stretches[s].items) {
+            const std::size_t other = root(seen.try_emplace(group_ids_[i], s).first->second);
+            const std::size_t mine = root(s);
+            const bool larger =
+                stretches[other].edit.before.tokens >= stretches[mine].edit.before.tokens;
+            main[larger ? mine : other] = larger ? other : mine;
         }
-        out.push_back(std::move(made));
+    }
+    std::vector<std::uint64_t> before(stretches.size());
+    for (std::size_t s = 0; s < stretches.size(); ++s)
+        before[root(s)] += stretches[s].edit.before.tokens;
+    for (std::size_t s = 0; s < stretches.size(); ++s) {
+        Made& made = stretches[s];
+        if (root(s) != s || made.items.empty()) continue;
+        made.summary = planned.summary.value_or(SummaryOrder{});
+        set_summary(made);
+    }
+    for (std::size_t s = 0; s < stretches.size(); ++s) {
+        const Made& with = stretches[root(s)];
+        // A summary that is no shorter than what it stands for is none.
+        if (with.summary && with.edit.after.tokens >= before[root(s)]) continue;
+        // Also the rest of an older summary, whose text went into the new one.
+        if (root(s) != s || stretches[s].items.empty())
+            stretches[s].edit.treatment = Treatment::dropped;
+        out.push_back(stretches[s]);
+    }
+}
+
+void PlanDraft::add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
+                          const std::vector<std::size_t>& items) const {
+    std::vector<Made> stretches = stretches_of(ran, planned, items);
+    if (planned.treatment == Treatment::folded) {
+        if (input_.tools) add_folds(out, std::move(stretches), planned);
+    } else {
+        std::ranges::move(stretches, std::back_inserter(out));
     }
 }
 
@@ -241,8 +284,7 @@ std::vector<PlanDraft::Made> PlanDraft::finish() const {
     }
     for (std::size_t p = 0; p < ran_.size(); ++p)
         for (std::size_t e = 0; e < taken[p].size(); ++e)
-            if (!taken[p][e].empty())
-                add_ranges(out, ran_[p], ran_[p].result.edits[e], taken[p][e]);
+            if (!taken[p][e].empty()) add_taken(out, ran_[p], ran_[p].result.edits[e], taken[p][e]);
     std::stable_sort(out.begin(), out.end(), [](const Made& a, const Made& b) {
         return a.edit.range.from < b.edit.range.from;
     });

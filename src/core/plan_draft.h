@@ -48,8 +48,12 @@ private:
     void apply(const PassResult& result, std::uint32_t pass);
     void remove_groups(const std::vector<bool>& gone);
     std::optional<Made> rewritten(std::size_t item) const;
-    void add_ranges(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                    const std::vector<std::size_t>& items) const;
+    void add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
+                   const std::vector<std::size_t>& items) const;
+    std::vector<Made> stretches_of(const Ran& ran, const PlannedEdit& planned,
+                                   const std::vector<std::size_t>& items) const;
+    void add_folds(std::vector<Made>& out, std::vector<Made> stretches,
+                   const PlannedEdit& planned) const;
     void set_summary(Made& made) const;
 
     const PlanInput& input_;
@@ -59,7 +63,8 @@ private:
     std::vector<Shield> shields_;
     std::vector<std::uint32_t> tokens_;
     std::vector<Treatment> treatments_;
-    std::vector<Mark> marks_;  // by item
+    std::vector<Mark> marks_;               // by item
+    std::vector<std::uint32_t> group_ids_;  // by item, of the groups there were at first
     std::vector<Ran> ran_;
     std::uint64_t used_ = 0;
     bool not_enough_ = false;

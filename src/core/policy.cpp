@@ -38,6 +38,10 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     pass.run = std::move(run);
     pass.target = target;
     pass.min_gain = min_gain;
+    if (const auto when = value.find("when"); when && !when->is_null()) {
+        PAL_TRY(trigger, read_trigger(*when, extensions));
+        pass.when = std::move(trigger);
+    }
     return pass;
 }
 

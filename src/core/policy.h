@@ -31,6 +31,7 @@ struct PolicyPass {
     PassFunction run = {};
     Amount target = {};    // its own stop; empty: the policy's
     Amount min_gain = {};  // all or nothing: what it cannot free so much of it leaves alone
+    Trigger when = {};     // it runs only when this is due too; never: always
 };
 
 struct Protect {

@@ -1,12 +1,184 @@
-// What a request body's own fields ask for, as a policy.
+// What a request body's own fields ask for, as a policy: Anthropic's and OpenAI's context editing.
+#include <optional>
+
+#include "base/json_write.h"
+#include "core/pass_parameters.h"
 #include "core/policy.h"
 
 namespace palimpsest {
+namespace {
+
+constexpr std::int64_t clear_trigger_default = 100'000, clear_keep_default = 3;
+constexpr std::int64_t compact_trigger_default = 150'000, compact_trigger_least = 50'000;
+constexpr std::int64_t openai_threshold_least = 1000;
+
+std::unexpected<Error> bad(std::string_view what, std::string_view param) {
+    return fail(ErrorCode::invalid_request, std::string(what), std::string(param));
+}
+
+std::string_view type_of(const JsonValue& value) {
+    const auto type = value.find("type");
+    return type ? type->string() : std::string_view();
+}
+
+// {"type": "input_tokens", "value": 30000}
+struct Counted {
+    std::string type = {};
+    std::int64_t value = 0;
+};
+Result<std::optional<Counted>> counted(const JsonValue& edit, std::string_view name) {
+    const auto value = edit.find(name);
+    if (!value || value->is_null()) return std::nullopt;
+    const auto number = value->is_object() ? value->find("value") : std::nullopt;
+    if (!number || !number->integer() || *number->integer() < 0)
+        return bad("\"" + std::string(name) + "\" must be {\"type\", \"value\"}", name);
+    return Counted{std::string(type_of(*value)), *number->integer()};
+}
+
+struct Wishes {
+    std::string triggers = {}, passes = {};
+    void add(const std::string& trigger, std::string pass) {
+        triggers += (triggers.empty() ? "" : ",") + trigger;
+        passes += (passes.empty() ? "" : ",") + std::move(pass);
+    }
+};
+
+Result<std::string> names_of(const JsonValue& edit, std::string_view name) {
+    PAL_TRY(names, texts_field(edit, name));
+    std::string json;
+    JsonWriter out(json);
+    out.begin_array();
+    for (const std::string& one : names) out.string(one);
+    out.end_array();
+    return json;
+}
+
+Result<void> add_clear_tool_uses(Wishes& parts, const JsonValue& edit) {
+    PAL_CHECK(only_fields(
+        edit, {"type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"}));
+    PAL_TRY(trigger, counted(edit, "trigger"));
+    PAL_TRY(keep, counted(edit, "keep"));
+    PAL_TRY(least, counted(edit, "clear_at_least"));
+    PAL_TRY(exclude, names_of(edit, "exclude_tools"));
+    const Counted when = trigger.value_or(Counted{"input_tokens", clear_trigger_default});
+    if (when.type != "input_tokens" && when.type != "tool_uses")
+        return bad("a trigger is of type input_tokens or tool_uses", "trigger");
+    const std::string condition = "{\"" +
+                                  std::string(when.type == "tool_uses" ? "tool_uses" : "tokens") +
+                                  "\":" + std::to_string(when.value) + "}";
+    std::string options =
+        ",\"keep_tool_uses\":" + std::to_string(keep ? keep->value : clear_keep_default) +
+        ",\"exclude_tools\":" + exclude + ",\"target\":0,\"when\":" + condition;
+    std::string gain = least ? ",\"min_gain\":" + std::to_string(least->value) : "";
+    parts.add(condition, "{\"pass\":\"clear_tool_results\"" + options + gain + "}");
+    const auto inputs = edit.find("clear_tool_inputs");
+    if (!inputs || inputs->is_null() || inputs->boolean() == false) return {};
+    std::string only;
+    if (inputs->is_array()) {
+        PAL_TRY(names, names_of(edit, "clear_tool_inputs"));
+        only = ",\"include_tools\":" + names;
+    } else if (!inputs->boolean()) {
+        return bad("\"clear_tool_inputs\" must be true, false or a list of names",
+                   "clear_tool_inputs");
+    }
+    parts.add(condition, "{\"pass\":\"clear_tool_inputs\"" + options + only + "}");
+    return {};
+}
+
+Result<void> add_clear_thinking(Wishes& parts, const JsonValue& edit) {
+    PAL_CHECK(only_fields(edit, {"type", "keep"}));
+    const auto keep = edit.find("keep");
+    if (keep && keep->string() == "all") return {};
+    PAL_TRY(turns, counted(edit, "keep"));
+    parts.add("{\"turns\":0}", "{\"pass\":\"clear_reasoning\",\"keep_turns\":" +
+                                   std::to_string(turns ? turns->value : 1) + "}");
+    return {};
+}
+
+Result<void> add_compact(Wishes& parts, const JsonValue& edit) {
+    PAL_CHECK(only_fields(edit, {"type", "trigger", "instructions", "pause_after_compaction"}));
+    PAL_TRY(trigger, counted(edit, "trigger"));
+    PAL_TRY(instructions, text_field(edit, "instructions"));
+    const std::int64_t at = trigger ? trigger->value : compact_trigger_default;
+    if (at < compact_trigger_least)
+        return bad("the trigger of compact_20260112 is at least 50000 tokens", "trigger");
+    const std::string condition = "{\"tokens\":" + std::to_string(at) + "}";
+    parts.add(condition,
+              "{\"pass\":\"summarize\",\"keep_turns\":1,\"max_tokens\":1000,\"when\":" + condition +
+                  (instructions ? ",\"instructions\":" + json_string(*instructions) : "") + "}");
+    return {};
+}
+
+Result<void> add_anthropic(Wishes& parts, const JsonValue& management) {
+    const auto edits = management.find("edits");
+    if (!edits) return {};
+    if (!edits->is_array()) return bad("\"edits\" must be a list", "context_management");
+    for (const JsonValue edit : edits->elements()) {
+        const std::string_view type = type_of(edit);
+        if (type == "clear_tool_uses_20250919") {
+            PAL_CHECK(add_clear_tool_uses(parts, edit));
+        } else if (type == "clear_thinking_20251015") {
+            if (!parts.passes.empty())
+                return bad("clear_thinking_20251015 must be the first edit", "context_management");
+            PAL_CHECK(add_clear_thinking(parts, edit));
+        } else if (type == "compact_20260112") {
+            PAL_CHECK(add_compact(parts, edit));
+        } else {
+            return bad("unknown edit \"" + std::string(type) + "\"", "context_management");
+        }
+    }
+    return {};
+}
+
+Result<void> add_openai(Wishes& parts, const JsonValue& management) {
+    if (!management.is_array())
+        return bad("\"context_management\" must be a list", "context_management");
+    for (const JsonValue entry : management.elements()) {
+        if (type_of(entry) != "compaction")
+            return bad("an entry of \"context_management\" has the type compaction",
+                       "context_management");
+        const auto threshold = entry.find("compact_threshold");
+        const auto at = threshold ? threshold->integer() : std::nullopt;
+        if (at && *at < openai_threshold_least)
+            return bad("\"compact_threshold\" is at least 1000", "compact_threshold");
+        const std::string condition =
+            at ? "{\"tokens\":" + std::to_string(*at) + "}" : "{\"window_share\":0.9}";
+        parts.add(condition, R"({"pass":"summarize","keep_turns":1,"max_tokens":1000,"when":)" +
+                                 condition + "}");
+    }
+    return {};
+}
+
+Result<void> add_truncation(Wishes& parts, const JsonValue& body) {
+    const auto truncation = body.find("truncation");
+    if (!truncation || truncation->is_null()) return {};
+    if (truncation->string() == "auto") {
+        parts.add(R"({"window_share":1})", R"({"pass":"drop_oldest"})");
+        return {};
+    }
+    if (truncation->string() != "disabled")
+        return bad("\"truncation\" is auto or disabled", "truncation");
+    if (parts.passes.empty()) parts.add(R"({"window_share":1})", R"({"pass":"fail"})");
+    return {};
+}
+
+}  // namespace
 
 Result<std::string> policy_of_request(std::string_view request_body, FormatId format) {
-    (void)request_body;
-    (void)format;
-    return std::string();
+    PAL_TRY(document, parse_json(request_body));
+    const JsonValue body = document.root();
+    const auto management = body.find("context_management");
+    Wishes parts;
+    if (management && !management->is_null()) {
+        if (format == FormatId::anthropic)
+            PAL_CHECK(add_anthropic(parts, *management));
+        else
+            PAL_CHECK(add_openai(parts, *management));
+    }
+    if (format == FormatId::openai_responses) PAL_CHECK(add_truncation(parts, body));
+    if (parts.passes.empty()) return std::string();
+    return R"({"name":"request","strategy":"compact","triggers":{"any":[)" + parts.triggers +
+           R"(]},"passes":[)" + parts.passes + "]}";
 }
 
 }  // namespace palimpsest

@@ -24,6 +24,9 @@ bool messages_due(const Occasion& o, double value) {
 bool turns_due(const Occasion& o, double value) {
     return static_cast<double>(o.totals.turns) > value;
 }
+bool tool_uses_due(const Occasion& o, double value) {
+    return static_cast<double>(o.totals.calls) > value;
+}
 bool tokens_due(const Occasion& o, double value) {
     return static_cast<double>(o.budget.used(o.totals)) >= value;
 }
@@ -59,6 +62,7 @@ bool explicit_due(const Occasion& o, double value) {
 constexpr TriggerKind kinds[] = {
     {"messages", messages_due, "more than so many messages"},
     {"turns", turns_due, "more than so many turns of the user"},
+    {"tool_uses", tool_uses_due, "more than so many tool calls"},
     {"tokens", tokens_due, "a request of so many tokens"},
     {"window_share", window_share_due, "so much of the window is used, 0 to 1"},
     {"remaining_pct", remaining_pct_due, "so much of the window is left, 0 to 1"},

@@ -1,0 +1,151 @@
+// drop_superseded: results of calls that were made again later, with the same arguments, go.
+//
+// A group that is nothing but such calls and their results is dropped whole; where the assistant
+// also said something the results become placeholders. Errors count for nothing: a call that failed
+// later does not supersede one that worked.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "core/pass.h"
+#include "core/pass_parameters.h"
+#include "core/placeholder.h"
+
+namespace palimpsest {
+
+Result<PassFunction> make_drop_superseded(const JsonValue& parameters);
+
+namespace {
+
+constexpr std::string_view why = "the same call was made again";
+
+// Keys sorted, white space gone: equal arguments are equal texts.
+void append_sorted(std::string& out, const JsonValue& value) {
+    if (value.is_object()) {
+        std::map<std::string_view, JsonValue> members;
+        for (const JsonMember member : value.members()) members.emplace(member.key, member.value);
+        out += '{';
+        for (const auto& [key, inner] : members) {
+            out += key;
+            out += ':';
+            append_sorted(out, inner);
+            out += ',';
+        }
+        out += '}';
+    } else if (value.is_array()) {
+        out += '[';
+        for (const JsonValue element : value.elements()) {
+            append_sorted(out, element);
+            out += ',';
+        }
+        out += ']';
+    } else {
+        out += value.raw();
+    }
+}
+
+struct Exchange {
+    std::vector<std::string> made = {};  // what was called, name and arguments
+    std::vector<std::string> ids = {};   // of those calls
+    std::set<std::string> failed = {};   // ids answered by an error
+    bool says_more = false;
+};
+
+Exchange read_exchange(const PassInput& input, const Group& group) {
+    Exchange out;
+    for (std::size_t i = group.first; i <= group.last; ++i) {
+        const auto content = input.tools->read(input.items[i].message);
+        if (!content) return {};
+        for (const ContentPart& part : content->parts) {
+            if (part.kind == ContentKind::tool_call && !part.hosted) {
+                std::string made(part.tool);
+                made += ' ';
+                const auto document = parse_json(part.text);
+                if (document)
+                    append_sorted(made, document->root());
+                else
+                    made += part.text;
+                out.made.push_back(std::move(made));
+                out.ids.emplace_back(part.id);
+            } else if (part.kind == ContentKind::tool_result) {
+                if (part.is_error) out.failed.emplace(part.id);
+            } else if (part.kind != ContentKind::reasoning && !part.text.empty()) {
+                out.says_more = true;
+            }
+        }
+    }
+    return out;
+}
+
+// Placeholders for the results of a group that were asked for again.
+void clear_again(const PassInput& input, const Group& group, const std::set<std::string>& ids,
+                 std::vector<PlannedEdit>& edits) {
+    for (std::size_t i = group.first; i <= group.last; ++i) {
+        const auto& results = input.items[i].message.shape.results;
+        const bool again =
+            std::ranges::any_of(results, [&](const std::string& id) { return ids.contains(id); });
+        if (!again || input.treatments[i] >= Treatment::cleared) continue;
+        PlannedEdit edit;
+        edit.treatment = Treatment::cleared;
+        edit.item = i;
+        edit.tokens_after = std::min<std::uint32_t>(input.tokens[i], 30);
+        edit.reason = why;
+        edits.push_back(std::move(edit));
+    }
+}
+
+RewriteFunction rewrite_again(const PassInput& input, std::set<std::string> ids) {
+    return [items = input.items, tools = input.tools,
+            ids = std::move(ids)](std::size_t item) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(items[item].message));
+        std::vector<PartChange> changes;
+        for (std::size_t p = 0; p < content.parts.size(); ++p) {
+            const ContentPart& part = content.parts[p];
+            if (part.kind == ContentKind::tool_result && part.can_change && !part.is_error &&
+                ids.contains(std::string(part.id)))
+                changes.push_back({p, std::string(placeholder_mark) +
+                                          "the same call was made again later (call_id=" +
+                                          std::string(part.id) + ")\u27e7"});
+        }
+        return changes;
+    };
+}
+
+PassResult superseded(const PassInput& input) {
+    PassResult result;
+    if (!input.tools) return result;
+    std::set<std::string> later;  // calls that worked, in newer groups
+    std::set<std::string> cleared_ids;
+    PlannedEdit dropped;
+    dropped.reason = why;
+    for (std::size_t g = input.groups.size(); g-- > 0;) {
+        const Group& group = input.groups[g];
+        if (input.items[group.first].message.shape.calls.empty() || group.open) continue;
+        const Exchange exchange = read_exchange(input, group);
+        std::set<std::string> again;
+        for (std::size_t n = 0; n < exchange.made.size(); ++n)
+            if (later.contains(exchange.made[n])) again.insert(exchange.ids[n]);
+        if (input.shields[g] == Shield::none && !again.empty()) {
+            if (again.size() == exchange.made.size() && !exchange.says_more)
+                dropped.groups.insert(dropped.groups.begin(), g);
+            else
+                clear_again(input, group, again, result.edits);
+            cleared_ids.insert(again.begin(), again.end());
+        }
+        for (std::size_t n = 0; n < exchange.made.size(); ++n)
+            if (!exchange.failed.contains(exchange.ids[n])) later.insert(exchange.made[n]);
+    }
+    if (!dropped.groups.empty()) result.edits.push_back(std::move(dropped));
+    result.rewrite = rewrite_again(input, std::move(cleared_ids));
+    return result;
+}
+
+}  // namespace
+
+Result<PassFunction> make_drop_superseded(const JsonValue& parameters) {
+    PAL_CHECK(only_pass_fields(parameters, {}));
+    return PassFunction(superseded);
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,28 @@
+// What the passes over tool calls and results have in common: which ones they take.
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "palimpsest/compaction.h"
+
+namespace palimpsest {
+
+// Kept are the newest `keep_turns` turns and, of those, the newest `keep_tool_uses` uses, if both
+// are given: so one long run of an agent can be cleared as well. `include` wins over `exclude`.
+struct ToolChoice {
+    std::optional<std::size_t> keep_turns = {}, keep_tool_uses = {};
+    std::set<std::string> include = {}, exclude = {};  // lower case
+    std::optional<std::size_t> min_tokens = {};        // 0: also what a placeholder makes larger
+
+    bool takes(std::string_view tool) const;
+    bool takes_all() const { return include.empty() && exclude.empty(); }
+    bool may_grow() const { return min_tokens == 0; }
+    // The first group that the turns protect.
+    std::size_t kept_from(const PassInput& input) const;
+};
+Result<ToolChoice> read_tool_choice(const JsonValue& parameters);
+
+}  // namespace palimpsest
