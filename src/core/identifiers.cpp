@@ -33,6 +33,11 @@ std::string_view trimmed(std::string_view word) {
     return word;
 }
 
+// The name of a JSON field: it says what follows and identifies nothing.
+bool is_key(std::string_view text, std::size_t end) {
+    return text.substr(end).starts_with("\":");
+}
+
 struct Found {
     std::string_view word;
     int weight = 0;
@@ -52,7 +57,8 @@ std::vector<Found> all_identifiers(std::string_view text) {
         while (end < text.size() && (is_word(text[end]) || is_inner(text[end]))) ++end;
         const std::string_view word = trimmed(text.substr(at, end - at));
         const int weight = identifier_weight(word);
-        if (weight > 0 && seen.insert(word).second) found.push_back({word, weight, at});
+        if (weight > 0 && !is_key(text, end) && seen.insert(word).second)
+            found.push_back({word, weight, at});
         at = std::max(end, at + 1);
     }
     return found;

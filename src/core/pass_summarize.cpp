@@ -36,6 +36,7 @@ struct Options {
     std::size_t batch = 20;
     std::size_t chunk_tokens = 4000;
     bool keep_first_user = false;
+    double max_share = 0;  // of the window, where that is more than max_tokens
     std::optional<Time> from = {};
     SummaryOrder order = {};
 };
@@ -177,9 +178,12 @@ std::vector<Groups> divide(const PassInput& input, const Groups& all, const Opti
     return by_runs(all);
 }
 
-PassResult fold(const PassInput& given, const Options& options) {
+PassResult fold(const PassInput& given, Options options) {
     PassResult result;
     if (!given.tools) return result;
+    const double window = static_cast<double>(given.occasion->budget.window);
+    options.order.max_tokens =
+        std::max(options.order.max_tokens, static_cast<std::uint32_t>(options.max_share * window));
     Groups all = foldable(given, options);
     PassInput input = given;
     if (!input.has_target) input.target = input.used / 2;
@@ -244,18 +248,20 @@ Result<SummaryOrder> read_order(const JsonValue& parameters) {
 Result<PassFunction> make_summarize(const JsonValue& parameters) {
     PAL_CHECK(only_pass_fields(
         parameters, {"mode", "keep_turns", "max_tokens", "model", "prefix", "instructions",
-                     "concepts", "batch", "chunk_tokens", "keep_first_user", "from"}));
+                     "concepts", "batch", "chunk_tokens", "keep_first_user", "from", "max_share"}));
     Options options;
     PAL_TRY(order, read_order(parameters));
     PAL_TRY(keep, count_field(parameters, "keep_turns"));
     PAL_TRY(batch, count_field(parameters, "batch"));
     PAL_TRY(chunk, count_field(parameters, "chunk_tokens"));
+    PAL_TRY(share, number_field(parameters, "max_share"));
     PAL_TRY(first, flag_field(parameters, "keep_first_user"));
     PAL_TRY(from, text_field(parameters, "from"));
     options.order = std::move(order);
     options.keep_turns = keep;
     options.batch = std::max<std::size_t>(batch.value_or(options.batch), 1);
     options.chunk_tokens = std::max<std::size_t>(chunk.value_or(options.chunk_tokens), 1);
+    options.max_share = std::clamp(share.value_or(0), 0.0, 1.0);
     options.keep_first_user = first.value_or(false);
     if (from) {
         PAL_TRY(time, parse_time(*from));

@@ -9,10 +9,11 @@ namespace {
 constexpr Preset table[] = {
     {"none", R"({"name":"none","strategy":"none","passes":[]})", "never compacts"},
     {"balanced", R"({"name":"balanced","strategy":"compact",
-"triggers":{"hard":{"window_share":0.9}},"target":{"window_share":0.5},
+"triggers":{"hard":{"window_share":0.9}},"target":{"window_share":0.4},
 "passes":[{"pass":"clear_tool_results","keep_tool_uses":3,"keep_identifiers":40,
 "min_tokens":100,"min_gain":{"window_share":0.3},"target":0},
-{"pass":"summarize","max_tokens":600},{"pass":"drop_oldest"}]})",
+{"pass":"summarize","max_tokens":400,"max_share":0.01},
+{"pass":"drop_oldest","target":{"window_share":0.75}}]})",
      "the default: clears old tool results where it pays, then folds, then drops"},
     {"trim", R"({"name":"trim","strategy":"trim",
 "triggers":{"hard":{"remaining_pct":0.2}},"target":{"window_share":0.6},
