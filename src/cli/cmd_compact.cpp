@@ -1,24 +1,23 @@
 // compact: computes the edits of a policy and appends them, or only shows them.
-#include "cli/command.h"
+#include "cli/cmd_compact.h"
 #include "cli/write_flags.h"
+#include "core/policy.h"
 #include "engine/present.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr Flag flags[] = {
-    {"policy", "JSON|FILE", "What to do; without it the conversation's own policy."},
+    {"policy", "JSON|NAME|FILE", "What to do; without it the conversation's own, or balanced."},
+    {"format", "F", "Compact a file in this format, without a store, and write its view."},
+    {"window", "N", "With --format: the tokens that the model takes."},
+    {"model", "M", "With --format: the model; its window and its tokenizer."},
+    {"report", "FILE", "With --format: write what was done as JSON."},
+    {"explain", "", "With --format: tell on standard error what was done and why."},
     {"preview", "", "Show what would be done; write nothing."},
     key_flag,
     expect_flag,
 };
-
-// JSON as it stands, or the name of a file that holds it.
-Result<std::string> policy_text(const Arguments& arguments) {
-    const std::string policy = arguments.get("policy").value_or("");
-    if (policy.empty() || policy.find_first_not_of(" \t\r\n") == policy.find('{')) return policy;
-    return read_input(policy);
-}
 
 void print_compaction(Output& out, const Compaction& compaction, bool preview) {
     std::string words(outcome_name(compaction.outcome));
@@ -41,12 +40,22 @@ void print_compaction(Output& out, const Compaction& compaction, bool preview) {
 
 }  // namespace
 
+Result<std::string> policy_argument(const std::string& text) {
+    const bool json = text.find_first_not_of(" \t\r\n") == text.find('{');
+    if (text.empty() || json || !find_preset(text).empty()) return text;
+    return read_input(text);
+}
+
 extern const Flags compact_flags;
 const Flags compact_flags = flags;
 
 Result<int> run_compact(Invocation& call) {
+    PAL_TRY(policy, policy_argument(call.arguments.get("policy").value_or("")));
+    if (!call.memory) return run_compact_file(call, std::move(policy));
+    if (call.arguments.size() == 0)
+        return fail(ErrorCode::invalid_request,
+                    "pal compact takes a conversation's ID, or --format F and a file");
     PAL_TRY(write, write_options(call.arguments));
-    PAL_TRY(policy, policy_text(call.arguments));
     if (policy.empty()) {
         PAL_TRY(header, call.memory->head(call.name()));
         policy = header.policy;

@@ -33,6 +33,7 @@ struct Command {
     Result<int> (*run)(Invocation& call) = nullptr;
     // Before the store is opened: what may take long (standard input) must not hold up others.
     Result<void> (*prepare)(Invocation& call) = nullptr;
+    std::string_view storeless_flag = {};  // with this flag no store is opened
 };
 
 // THE table; main.cpp.

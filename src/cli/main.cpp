@@ -17,7 +17,7 @@ namespace palimpsest {
 
 extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
     convert_flags, count_flags, edit_flags, encode_flags, fork_flags, list_flags, log_flags,
-    repair_flags, retract_flags, validate_flags, view_flags;
+    repair_flags, retract_flags, simulate_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
@@ -43,6 +43,7 @@ Result<int> run_scrub(Invocation& call);
 Result<int> run_sent(Invocation& call);
 Result<int> run_serve(Invocation& call);
 Result<int> run_show(Invocation& call);
+Result<int> run_simulate(Invocation& call);
 Result<int> run_undo(Invocation& call);
 Result<int> run_unpin(Invocation& call);
 Result<int> run_validate(Invocation& call);
@@ -91,8 +92,10 @@ constexpr Command table[] = {
      write, 0, &retract_flags, run_retract},
     {"undo", "ID [SEQ]", "Undo an edit, or an undo; print the entry.",
      write, 0, &edit_flags, run_undo},
-    {"compact", "ID", "Compact the view by a policy.",
-     write, 0, &compact_flags, run_compact},
+    {"compact", "[ID|FILE]", "Compact a view by a policy: of a conversation, or (--format) a file.",
+     write, 0, &compact_flags, run_compact, nullptr, "format"},
+    {"simulate", "TRACE...", "Replay recorded conversations under policies; count what they cost.",
+     none, 0, &simulate_flags, run_simulate},
     {"scrub", "ID SEQ...", "Remove the content of messages for good, in every fork.",
      write, 0, nullptr, run_scrub},
     {"erase", "ID", "Remove a conversation for good; forks keep what they share.",
@@ -191,7 +194,8 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
     PAL_TRY(settings, settings_from(command, arguments));
     Invocation call{.command = command, .settings = settings, .arguments = arguments, .out = out};
     if (command.prepare) PAL_CHECK(command.prepare(call));
-    if (command.store != StoreUse::none) {
+    const bool storeless = !command.storeless_flag.empty() && arguments.has(command.storeless_flag);
+    if (command.store != StoreUse::none && !storeless) {
         PAL_TRY(memory, open_memory(settings, {.create = command.store == StoreUse::write}));
         call.memory.emplace(std::move(memory));
         warn_of_memory_store(call);

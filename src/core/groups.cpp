@@ -4,9 +4,10 @@
 // call with their id, everything else is a group by itself. Sending groups in the order of their
 // first items is what keeps pairs together when two turns were written at the same time.
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
 #include "palimpsest/view.h"
@@ -19,31 +20,55 @@ struct Membership {
     std::vector<std::size_t> unanswered;  // by group: calls without a result
 };
 
-Membership assign_groups(std::span<const Item> items) {
-    Membership out;
+// The calls made so far, and which of them a result answers: the newest one with its id. Results
+// mostly follow their calls at once, so an index of all ids is made only when one does not.
+class Calls {
+public:
     struct Call {
+        std::string_view id;
         std::size_t group = 0;
         bool answered = false;
     };
-    std::map<std::string_view, Call> calls;  // the newest call of each id
+    // The calls of one message.
+    void add(const std::vector<std::string>& ids, std::size_t group) {
+        if (ids.empty()) return;
+        newest_ = all_.size();
+        for (const std::string& id : ids) all_.push_back({id, group, false});
+    }
+    Call* find(std::string_view id) {
+        for (std::size_t n = all_.size(); n-- > newest_;)
+            if (all_[n].id == id) return &all_[n];
+        for (; indexed_ < all_.size(); ++indexed_) index_[all_[indexed_].id] = indexed_;
+        const auto at = index_.find(id);
+        return at == index_.end() ? nullptr : &all_[at->second];
+    }
+
+private:
+    std::vector<Call> all_;
+    std::size_t newest_ = 0, indexed_ = 0;
+    std::unordered_map<std::string_view, std::size_t> index_;
+};
+
+Membership assign_groups(std::span<const Item> items) {
+    Membership out;
+    out.group_of.reserve(items.size());
+    Calls calls;
     for (const Item& item : items) {
         const Shape& shape = item.message.shape;
         std::optional<std::size_t> group;
         for (const std::string& id : shape.results) {
-            const auto call = calls.find(id);
-            if (call == calls.end()) continue;
-            if (!group) group = call->second.group;
-            if (!std::exchange(call->second.answered, true)) --out.unanswered[call->second.group];
+            Calls::Call* call = calls.find(id);
+            if (!call) continue;
+            if (!group) group = call->group;
+            if (!std::exchange(call->answered, true)) --out.unanswered[call->group];
         }
         if (!group) {
             group = out.unanswered.size();
             out.unanswered.push_back(0);
         }
         out.group_of.push_back(*group);
-        for (const std::string& id : shape.calls) {
-            calls[id] = {*group, false};
-            ++out.unanswered[*group];
-        }
+        calls.add(shape.calls, *group);
+        out.unanswered[*group] += shape.calls.size();
     }
     PAL_ASSERT(out.group_of.size() == items.size());
     return out;

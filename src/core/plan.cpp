@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "core/cache_model.h"
 #include "core/pass.h"
 #include "core/plan_draft.h"
 
@@ -171,7 +172,9 @@ std::vector<Place> places_of(const PlanInput& input) {
         bytes += view_of(item.message.raw).size();
         tokens += item.tokens + input.occasion.budget.per_message;
     }
-    std::ranges::sort(places, {}, &Place::from);
+    // Seqs mostly ascend as it is.
+    if (!std::ranges::is_sorted(places, {}, &Place::from))
+        std::ranges::sort(places, {}, &Place::from);
     return places;
 }
 
@@ -257,6 +260,31 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
     }
 }
 
+// Whether the smaller requests make up, in time, for reading anew what stands behind the first byte
+// changed. Not asked when the request must shrink anyway, or when the cache has expired.
+bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
+    const bool expired = plan.trigger.find("idle_s") != std::string::npos;
+    if (policy.pays_within_calls == 0 || expired || plan.used_before > plan.limit) return true;
+    std::uint64_t prefix = plan.used_before;
+    for (const EditCost& cost : plan.costs)
+        if (cost.first_byte != UINT64_MAX) prefix = std::min(prefix, cost.prefix_tokens);
+    const double calls =
+        calls_to_pay(prices_of(occasion.model), {plan.used_before, plan.used_after, prefix});
+    if (calls <= policy.pays_within_calls) return true;
+    plan.outcome = PlanOutcome::no_progress;
+    plan.explanation = "it would take " +
+                       (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
+                       " calls to pay for itself, the policy allows " +
+                       std::to_string(policy.pays_within_calls);
+    plan.edits.clear();
+    plan.costs.clear();
+    plan.items.clear();
+    plan.tokens_after = plan.tokens_before;
+    plan.used_after = plan.used_before;
+    plan.first_changed = {};
+    return false;
+}
+
 }  // namespace
 
 std::string_view outcome_name(PlanOutcome outcome) {
@@ -336,6 +364,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
         return plan;
     }
     set_numbers(plan, input);
+    if (!pays(plan, policy, input.occasion)) return plan;
     for (SummaryOrder& order : outline.summaries)
         for (std::size_t e = 0; e < plan.edits.size(); ++e)
             if (plan.edits[e].treatment == Treatment::folded &&

@@ -8,7 +8,7 @@ namespace {
 
 // Takes the parts of `kept` out of the ascending, disjoint `ranges`.
 std::vector<Range> without(const std::vector<Range>& ranges, std::vector<Range> kept) {
-    std::sort(kept.begin(), kept.end());
+    if (!std::ranges::is_sorted(kept)) std::ranges::sort(kept);
     std::vector<Range> out;
     for (Range range : ranges) {
         for (const Range& hole : kept) {
@@ -33,7 +33,7 @@ std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::s
     if (wanted.empty()) return {};
     // One span over everything chosen, then the kept ones cut out: gaps between chosen items hold
     // nothing that is shown, so they may go along.
-    std::sort(wanted.begin(), wanted.end());
+    if (!std::ranges::is_sorted(wanted)) std::ranges::sort(wanted);
     Range span = wanted.front();
     std::vector<Seq> reach;  // the last seq of any of the first i + 1 wanted ranges
     for (const Range& range : wanted) reach.push_back(span.to = std::max(span.to, range.to));

@@ -168,6 +168,16 @@ std::string spliced(std::string_view raw, std::vector<Splice> splices) {
     return out;
 }
 
+// Whether the content of a chat message, if it is a text, begins with the word: looks at the start
+// of the content only.
+bool may_begin_with_error(std::string_view raw) {
+    std::size_t at = raw.find("\"content\"");
+    if (at == raw.npos) return false;
+    at = raw.find_first_not_of(" \t\r\n:", at + 9);
+    if (at == raw.npos) return false;
+    return raw[at] != '"' || raw.substr(at + 1).starts_with(error_word);
+}
+
 std::unexpected<Error> cannot(std::size_t part, std::string_view why) {
     return fail(ErrorCode::invalid_request,
                 "part " + std::to_string(part) + " cannot be changed: " + std::string(why));
@@ -253,6 +263,7 @@ bool may_hold_results(const Message& message) {
 
 bool has_error_result(const Message& message) {
     const std::string_view raw = view_of(message.raw);
+    if (message.format == FormatId::openai_chat && !may_begin_with_error(raw)) return false;
     const bool flagged = message.format != FormatId::openai_chat &&
                          (raw.find("is_error") != raw.npos || raw.find("\"error") != raw.npos ||
                           raw.find("_error\"") != raw.npos);

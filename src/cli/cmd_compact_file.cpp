@@ -1,0 +1,60 @@
+// compact --format: one conversation from a file, its view out, without a store.
+#include <cstdio>
+#include <fstream>
+
+#include "cli/cmd_compact.h"
+#include "cli/documents.h"
+#include "engine/compact_document.h"
+#include "engine/present.h"
+#include "palimpsest/tokenizer.h"
+#include "token/models.h"
+
+namespace palimpsest {
+namespace {
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text << '\n';
+    file.flush();
+    if (!file)
+        return fail(ErrorCode::invalid_request, "cannot write '" + path + "'; is its folder there?",
+                    "report");
+    return {};
+}
+
+// For people, beside the document: what became of which messages, and why.
+void explain(const Plan& plan, const std::vector<std::string>& repairs) {
+    std::fprintf(stderr, "%s: %s\n", std::string(outcome_name(plan.outcome)).c_str(),
+                 plan.explanation.empty() ? "nothing was due" : plan.explanation.c_str());
+    for (const Edit& edit : plan.edits)
+        std::fprintf(stderr, "%llu-%llu %s, %u to %u tokens: %s (%s)\n",
+                     static_cast<unsigned long long>(edit.range.from.value),
+                     static_cast<unsigned long long>(edit.range.to.value),
+                     std::string(treatment_name(edit.treatment)).c_str(), edit.before.tokens,
+                     edit.after.tokens, edit.reason.c_str(), edit.pass.c_str());
+    for (const std::string& repair : repairs)
+        std::fprintf(stderr, "repaired: %s\n", repair.c_str());
+}
+
+}  // namespace
+
+Result<int> run_compact_file(Invocation& call, std::string policy) {
+    DocumentOptions options;
+    PAL_TRY(format, format_flag(call.arguments, "format"));
+    PAL_TRY(window, call.arguments.number("window"));
+    options.format = format;
+    options.window = window.value_or(0);
+    options.model = call.arguments.get("model").value_or("");
+    if (!policy.empty()) options.policy = std::move(policy);
+    const ModelMatch match = find_model(options.model.empty() ? "gpt-4o" : options.model);
+    PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
+    PAL_TRY(json, read_input(call.arguments.size() > 0 ? call.arguments[0] : "-"));
+    PAL_TRY(done, compact_document(json, options, *tokenizer));
+    if (const auto report = call.arguments.get("report"))
+        PAL_CHECK(write_file(*report, plan_report(done.plan)));
+    if (call.arguments.has("explain")) explain(done.plan, done.repairs);
+    print_document(call.out, std::move(done.json));
+    return 0;
+}
+
+}  // namespace palimpsest

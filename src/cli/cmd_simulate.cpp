@@ -1,0 +1,220 @@
+// simulate: replays recorded conversations call by call under each policy and counts what the calls
+// would have cost with the provider's prompt cache.
+#include <cstdio>
+#include <fstream>
+
+#include "cli/cmd_compact.h"
+#include "cli/documents.h"
+#include "core/simulate.h"
+#include "engine/input.h"
+#include "engine/message_tools.h"
+#include "palimpsest/tokenizer.h"
+#include "token/models.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Flag flags[] = {
+    {"policy", "JSON|NAME|FILE", "A policy to try; may be given several times.", true},
+    {"prices", "NAME", "anthropic (default), openai, or a model with known prices."},
+    {"window", "N", "The tokens that the model takes (default: the model's, or 200000)."},
+    {"gap", "SECONDS", "Between calls, where the recording has no times."},
+    {"format", "F", "Of the recordings: openai_chat (default), openai_responses, anthropic."},
+    {"plot", "FILE.svg", "Draw the tokens of each call, one line for each policy."},
+};
+
+constexpr std::uint32_t per_message_tokens = 4;
+constexpr std::size_t message_bytes_max = std::size_t{64} << 20;
+constexpr std::uint64_t default_window = 200'000;
+
+struct Setup {
+    FormatId format = FormatId::openai_chat;
+    SimulateOptions options = {};
+    std::shared_ptr<const Tokenizer> tokenizer = {};
+    std::unique_ptr<const MessageTools> tools = {};
+};
+
+ModelFacts facts_of(const ModelSpec& spec) {
+    ModelFacts facts;
+    facts.name = spec.name;
+    facts.input_price = spec.prices.input;
+    facts.cached_price = spec.prices.cached;
+    facts.cache_write_price = spec.prices.cache_write;
+    facts.output_price = spec.prices.output;
+    facts.cache_least_tokens = spec.cache.least_tokens;
+    facts.cache_step_tokens = spec.cache.step_tokens;
+    facts.cache_lifetime_s = spec.cache.lifetime_s;
+    return facts;
+}
+
+Result<Setup> set_up(const Arguments& arguments) {
+    Setup setup;
+    PAL_TRY(format, parse_format_name(arguments.get("format").value_or("openai_chat")));
+    PAL_TRY(window, arguments.number("window"));
+    PAL_TRY(gap, arguments.number("gap"));
+    setup.format = format;
+    setup.options.gap_s = static_cast<double>(gap.value_or(0));
+    setup.options.budget.per_message = per_message_tokens;
+    setup.options.budget.window = window.value_or(default_window);
+    const std::string name = arguments.get("prices").value_or("anthropic");
+    std::string_view encoding = "o200k_base";
+    if (const PriceList* list = find_prices(name)) {
+        setup.options.prices = *list;
+    } else {
+        const ModelMatch match = find_model(name);
+        setup.options.prices = prices_of(facts_of(*match.spec));
+        if (!match.known || setup.options.prices.name.empty())
+            return fail(ErrorCode::invalid_request,
+                        "there are no prices \"" + name +
+                            "\"; there are anthropic, openai and models with known prices",
+                        "prices");
+        encoding = match.spec->encoding;
+        if (!window) setup.options.budget.window = match.spec->window_tokens;
+    }
+    setup.options.is_sendable = [format](std::span<const Message> messages) {
+        const auto found = validate(format, messages);
+        return found && is_sendable(*found);
+    };
+    PAL_TRY(tokenizer, open_tokenizer(encoding));
+    setup.tokenizer = tokenizer;
+    setup.tools = make_message_tools(*tokenizer);
+    return setup;
+}
+
+Result<Trace> read_trace(std::string_view json, const Setup& setup) {
+    PAL_TRY(said, read_said(json, setup.format, *setup.tokenizer, message_bytes_max));
+    Trace trace;
+    for (Said& one : said) {
+        if (trace.items.empty() && one.message.shape.role == Role::system) {
+            trace.preamble.push_back(std::move(one.message));
+            continue;
+        }
+        Item item;
+        const Seq seq{trace.items.size() + 1};
+        item.range = {seq, seq};
+        item.tokens = one.message.count.tokens;
+        item.at = one.at.value_or(Time{});
+        item.message = std::move(one.message);
+        trace.items.push_back(std::move(item));
+    }
+    const auto document = parse_json(json);
+    if (document)
+        if (const auto tools = document->root().find("tools"))
+            trace.tools_tokens = setup.tokenizer->count(tools->raw());
+    return trace;
+}
+
+Result<std::vector<Trace>> read_traces(const Arguments& arguments, const Setup& setup) {
+    std::vector<Trace> traces;
+    for (const std::string& file : arguments.from(0)) {
+        PAL_TRY(text, read_input(file));
+        for (const InputDocument& document : split_documents(text, true)) {
+            auto trace = read_trace(document.json, setup);
+            if (!trace) {
+                Error error = std::move(trace).error();
+                error.message =
+                    file + ", line " + std::to_string(document.line) + ": " + error.message;
+                return std::unexpected(std::move(error));
+            }
+            traces.push_back(*std::move(trace));
+        }
+    }
+    return traces;
+}
+
+struct Row {
+    std::string name = {};
+    Simulation sum = {};
+};
+
+std::string rounded(double value, const char* format) {
+    char text[32];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+void print_table(Output& out, const std::vector<Row>& rows, const Setup& setup) {
+    Table table({"POLICY", "CALLS", "TOKENS", "CACHED", "UNCACHED", "WRITTEN", "COST", "RATIO",
+                 "LARGEST", "COMPACTIONS", "KEPT", "INVALID"});
+    for (const Row& row : rows) {
+        const Simulation& s = row.sum;
+        const bool writes = setup.options.prices.fresh > 1;
+        table.add({row.name, std::to_string(s.calls), std::to_string(s.tokens),
+                   std::to_string(s.cached), std::to_string(s.fresh()),
+                   std::to_string(writes ? s.fresh() : 0), rounded(s.cost, "%.0f"),
+                   rounded(s.cost / std::max(rows.front().sum.cost, 1e-9), "%.3f"),
+                   std::to_string(s.largest), std::to_string(s.compactions),
+                   rounded(100 * s.kept_share(), "%.2f%%"), std::to_string(s.invalid)});
+    }
+    table.print(out);
+}
+
+void write_row(JsonWriter& out, const Row& row, const Setup& setup, double none_cost) {
+    const Simulation& s = row.sum;
+    const bool writes = setup.options.prices.fresh > 1;
+    out.begin_object().field("policy", row.name).field("prices", setup.options.prices.name);
+    out.key("conversations").number(s.traces).key("calls").number(s.calls);
+    out.key("input_tokens").number(s.tokens).key("cached_tokens").number(s.cached);
+    out.key("uncached_tokens").number(s.fresh());
+    out.key("cache_writes").number(writes ? s.fresh() : std::uint64_t{0});
+    out.key("cost").number(s.cost).key("cost_ratio").number(s.cost / std::max(none_cost, 1e-9));
+    out.key("largest_request").number(s.largest).key("compactions").number(s.compactions);
+    out.key("reached_trigger").number(s.reached).key("compacted").number(s.compacted);
+    out.key("arguments").number(s.arguments).key("arguments_kept").number(s.arguments_kept);
+    out.key("kept_share").number(s.kept_share());
+    out.key("unreachable").number(s.unreachable).key("invalid_requests").number(s.invalid);
+    out.key("tokens_per_call").begin_array();
+    for (const std::uint32_t tokens : s.tokens_per_call) out.number(std::uint64_t{tokens});
+    out.end_array().end_object();
+}
+
+Result<void> write_plot(const std::string& path, const std::vector<Row>& rows) {
+    std::vector<PlotLine> lines;
+    for (const Row& row : rows) lines.push_back({row.name, row.sum.tokens_per_call});
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << plot_svg(lines, "Tokens of each call");
+    file.flush();
+    if (!file)
+        return fail(ErrorCode::invalid_request, "cannot write '" + path + "'; is its folder there?",
+                    "plot");
+    return {};
+}
+
+}  // namespace
+
+extern const Flags simulate_flags;
+const Flags simulate_flags = flags;
+
+Result<int> run_simulate(Invocation& call) {
+    PAL_TRY(setup, set_up(call.arguments));
+    std::vector<std::string> texts = call.arguments.all("policy");
+    if (texts.empty()) texts = {"balanced"};
+    texts.insert(texts.begin(), "none");  // What the others are compared with.
+    std::vector<Policy> policies;
+    for (const std::string& text : texts) {
+        PAL_TRY(json, policy_argument(text));
+        PAL_TRY(policy, parse_policy(json));
+        if (policy.name.empty()) policy.name = "policy " + std::to_string(policies.size());
+        policies.push_back(std::move(policy));
+    }
+    PAL_TRY(traces, read_traces(call.arguments, setup));
+    std::vector<Row> rows;
+    for (const Policy& policy : policies) {
+        Row row{policy.name, {}};
+        for (const Trace& trace : traces)
+            add(row.sum, simulate(trace, policy, setup.options, *setup.tools));
+        rows.push_back(std::move(row));
+    }
+    if (const auto path = call.arguments.get("plot")) PAL_CHECK(write_plot(*path, rows));
+    if (!call.json()) print_table(call.out, rows, setup);
+    for (const Row& row : rows)
+        if (call.json()) {
+            std::string text;
+            JsonWriter out(text);
+            write_row(out, row, setup, rows.front().sum.cost);
+            call.out.json_line(std::move(text));
+        }
+    return 0;
+}
+
+}  // namespace palimpsest

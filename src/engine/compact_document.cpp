@@ -1,0 +1,136 @@
+#include "engine/compact_document.h"
+
+#include <algorithm>
+
+#include "base/json_write.h"
+#include "engine/message_tools.h"
+#include "engine/present.h"
+#include "format/format_table.h"
+#include "format/json_edit.h"
+#include "palimpsest/format.h"
+#include "token/models.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::uint32_t per_message_tokens = 4;  // About what providers add around a message.
+
+struct OpenDocument {
+    std::vector<Message> preamble = {};
+    std::vector<Item> items = {};
+    Budget budget = {};
+    std::string model = {};
+};
+
+std::uint64_t tokens_of_field(JsonValue body, std::string_view name, const Tokenizer& tokenizer) {
+    const auto value = body.find(name);
+    return value && !value->is_null() ? tokenizer.count(value->raw()) : 0;
+}
+
+// What the body itself keeps free for the answer, unless that is most of the window.
+std::uint64_t reply_of(JsonValue body, std::uint64_t window) {
+    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
+        if (const auto value = body.find(name))
+            if (const auto number = value->integer(); number && *number > 0) {
+                const auto reply = static_cast<std::uint64_t>(*number);
+                return reply <= window / 2 ? reply : 0;
+            }
+    return 0;
+}
+
+void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& options,
+                const Tokenizer& tokenizer) {
+    Budget& budget = out.budget;
+    budget.per_message = per_message_tokens;
+    budget.window = options.window;
+    if (root.is_object()) {
+        budget.tools = tokens_of_field(root, "tools", tokenizer);
+        budget.system = tokens_of_field(root, "system", tokenizer) +
+                        tokens_of_field(root, "instructions", tokenizer);
+        if (const auto model = root.find("model"); model && out.model.empty())
+            out.model = model->string();
+    }
+    const ModelMatch match = find_model(out.model);
+    if (!out.model.empty() && match.known)
+        budget.window = budget.window == 0
+                            ? match.spec->window_tokens
+                            : std::min<std::uint64_t>(budget.window, match.spec->window_tokens);
+    if (root.is_object()) budget.reply = reply_of(root, budget.window);
+    for (const Message& message : out.preamble)
+        budget.system += message.count.tokens + per_message_tokens;
+}
+
+Result<OpenDocument> open_document(JsonValue root, std::vector<Message> messages,
+                                   const DocumentOptions& options, const Tokenizer& tokenizer,
+                                   const MessageTools& tools) {
+    OpenDocument out;
+    out.model = options.model;
+    Seq seq;
+    for (Message& message : messages) {
+        seq = seq + 1;
+        PAL_TRY(counted, tools.rewrite(message, {}));
+        if (out.items.empty() && counted.shape.role == Role::system) {
+            out.preamble.push_back(std::move(counted));
+            continue;
+        }
+        Item item;
+        item.range = {seq, seq};
+        item.tokens = counted.count.tokens;
+        item.message = std::move(counted);
+        out.items.push_back(std::move(item));
+    }
+    out.items = arrange(std::move(out.items));
+    set_budget(out, root, options, tokenizer);
+    return out;
+}
+
+// The list in the place that the input had it.
+std::string with_list(const Format& format, JsonValue root, std::string list) {
+    if (!root.is_object()) return list;
+    const auto place = find_body_list(format, root);
+    return place ? with_member(root, place->field, std::move(list)) : list;
+}
+
+}  // namespace
+
+Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options,
+                                           const Tokenizer& tokenizer) {
+    const auto tools = make_message_tools(tokenizer);
+    PAL_TRY(policy, parse_policy(options.policy));
+    PAL_TRY(document, parse_json(json));
+    PAL_TRY(messages, read_messages(options.format, make_bytes(std::string(json))));
+    PAL_TRY(open, open_document(document.root(), std::move(messages), options, tokenizer, *tools));
+    PlanInput input;
+    input.items = open.items;
+    input.occasion.totals = totals_of(open.items);
+    input.occasion.budget = open.budget;
+    input.occasion.preamble = open.preamble;
+    input.tools = tools.get();
+    input.want_items = true;
+    CompactedDocument out;
+    out.plan = make_plan(input, policy);
+    if (out.plan.outcome == PlanOutcome::unreachable)
+        return std::unexpected(unreachable_error(out.plan));
+    const bool done = out.plan.outcome == PlanOutcome::done;
+    std::vector<Message> view = std::move(open.preamble);
+    for (const Item& item : done ? out.plan.items : open.items) view.push_back(item.message);
+    PAL_TRY(repaired, repair(options.format, view, {.open_end = true}));
+    for (const RepairNote& note : repaired.notes) out.repairs.push_back(note.what);
+    out.json = with_list(format_of(options.format), document.root(), write_list(repaired.messages));
+    return out;
+}
+
+std::string plan_report(const Plan& plan) {
+    std::string text;
+    JsonWriter out(text);
+    out.begin_object().field("outcome", outcome_name(plan.outcome)).field("trigger", plan.trigger);
+    out.key("tokens_before").number(plan.used_before).key("tokens_after").number(plan.used_after);
+    out.key("target").number(plan.target).key("limit");
+    plan.limit == UINT64_MAX ? out.null() : out.number(plan.limit);
+    out.field("explanation", plan.explanation).key("edits").begin_array();
+    for (const Edit& edit : plan.edits) write_edit(out, edit);
+    out.end_array().end_object();
+    return text;
+}
+
+}  // namespace palimpsest
