@@ -31,7 +31,7 @@ set_source_files_properties(src/token/tables.cpp PROPERTIES OBJECT_DEPENDS "${ta
 target_compile_options(pal_token PRIVATE $<$<CONFIG:Debug>:-O2>)
 
 # Programs of bench/token/, built by name only.
-foreach(name diff_tokens bench_tokens eval_tokens eval_requests)
+foreach(name diff_tokens bench_tokens bench_token_limits eval_tokens eval_requests)
   add_executable(${name} EXCLUDE_FROM_ALL bench/token/${name}.cpp)
   target_link_libraries(${name} PRIVATE pal_token)
 endforeach()

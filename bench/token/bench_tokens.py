@@ -171,6 +171,8 @@ def report(speeds, names, long_names):
             goal(f"{encoding} {name}: streamed costs, in passes", ours / speeds["streamed", encoding, name][0], 2, at_most=True)
         core = [ratio for (peer, _), ratio in ratios.items() if peer == "tiktoken"]
         if core: goal(f"{encoding}: tiktoken's Rust core, geometric mean", math.prod(core) ** (1 / len(core)), least)
+        port = [speeds["unseen", encoding, name][0] / speeds["tiktoken-rs", encoding, name][0] for name in names if ("tiktoken-rs", encoding, name) in speeds]
+        if port: print(f"       {encoding + ': the crate tiktoken-rs, geometric mean':64} {math.prod(port) ** (1 / len(port)):7.2f}")
         for (peer, name), ratio in ratios.items():
             if peer == "bpe-openai": goal(f"{encoding} {name}: bpe-openai", ratio, 2.5)
             elif name == "multilingual": goal(f"{encoding} {name}: tiktoken's Rust core", ratio, 3.5)

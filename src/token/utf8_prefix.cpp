@@ -1,5 +1,7 @@
 #include "token/utf8_prefix.h"
 
+#include "token/utf8_wide.h"
+
 #include <cstdint>
 #include <cstring>
 
@@ -45,6 +47,7 @@ std::size_t long_char(const char* at, std::size_t left) {
 }  // namespace
 
 std::size_t utf8_prefix(std::string_view text) {
+    if (text.size() >= 64 && has_utf8_wide() && is_utf8_wide(text)) return text.size();
     const char* const data = text.data();
     const std::size_t size = text.size();
     std::size_t at = 0;

@@ -8,7 +8,7 @@ const { get_encoding } = require("tiktoken");
 const names = ["o200k_base", "cl100k_base"];
 const peers = {
   "npm-tiktoken": names.map((name) => { const e = get_encoding(name); return (text) => e.encode_ordinary(text).length; }),
-  "gpt-tokenizer": names.map((name) => { const e = require("gpt-tokenizer/encoding/" + name); return (text) => e.countTokens(text); }),
+  "gpt-tokenizer": names.map((name) => { const e = require("gpt-tokenizer/encoding/" + name); return (text) => e.countTokens(text, { disallowedSpecial: new Set() }); }),
 };
 for (const file of files) {
   const data = readFileSync(file), texts = [];
