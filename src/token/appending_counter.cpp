@@ -46,8 +46,10 @@ void AppendingCounter::append(std::string_view chunk) {
 
 bool AppendingCounter::recount_ascii() {
     const char* at = text_.data() + open_at_;
-    Counter::Growth growth{text_.data(), &piece_};
+    Counter::Growth growth{text_.data(), &piece_, known_size_, known_tokens_};
     const bool is_ascii = counter_->grow(at, text_.data() + size_, growth);
+    known_size_ = growth.known_size;
+    known_tokens_ = growth.known_tokens;
     closed_ += growth.closed;
     open_ = growth.open;
     open_at_ = offset(at);
@@ -103,20 +105,31 @@ void AppendingCounter::recount_pieces() {
         closed_ += before.tokens;
         before = last;
         const std::string_view piece(at, static_cast<std::size_t>(next - at));
-        const bool is_growing = next == end || before.at == nullptr;
-        last = {at,
-                is_growing ? counter_->count_last(piece, growth) : counter_->count_padded(piece)};
+        const bool is_first = before.at == nullptr;
+        if (is_first && piece.size() == known_size_)
+            last = {at, known_tokens_};
+        else if (next == end)
+            last = {at, counter_->count_last(piece, growth)};
+        else
+            last = {at, counter_->count_finished(piece, growth)};
         at = next;
     }
     open_ = last.tokens;
     if (last.at == nullptr) return;
     if (before.at == nullptr || is_settled(last.at, end)) {
         closed_ += before.tokens;
-        open_at_ = offset(last.at);
+        know(last, end);
     } else {
         open_ += before.tokens;
-        open_at_ = offset(before.at);
+        know(before, last.at);
     }
+}
+
+// The open part starts with this piece.
+void AppendingCounter::know(Placed piece, const char* end) {
+    open_at_ = offset(piece.at);
+    known_size_ = static_cast<std::size_t>(end - piece.at);
+    known_tokens_ = piece.tokens;
 }
 
 void AppendingCounter::recount_run() {
@@ -138,6 +151,7 @@ void AppendingCounter::recount_run() {
     }
     closed_ += tokens;
     open_at_ = offset(border);
+    known_size_ = 0;
     run_.reset();
 }
 

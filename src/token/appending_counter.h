@@ -31,13 +31,14 @@ private:
     static constexpr std::size_t long_bytes = 128;  // From here on a piece is a LongRun.
     struct Placed {
         const char* at = nullptr;
-        std::uint64_t tokens = 0;
+        std::uint32_t tokens = 0;
     };
     bool recount_ascii();
     void recount();
     void recount_pieces();
     void recount_run();
     void read_characters();
+    void know(Placed piece, const char* end);
     bool is_settled(const char* piece, const char* end) const;
     std::size_t offset(const char* at) const { return static_cast<std::size_t>(at - text_.data()); }
     std::string_view between(std::size_t from, std::size_t to) const {
@@ -47,11 +48,13 @@ private:
     Counter* counter_;
     std::string text_;  // With Counter::padding bytes or more behind the text.
     std::size_t size_ = 0;
-    std::size_t valid_ = 0;     // So much of it is known to be UTF-8.
-    bool is_utf8_ = true;       // The rest is too, or may become so.
-    std::size_t open_at_ = 0;   // A border that stays.
-    std::uint64_t closed_ = 0;  // Tokens before it,
-    std::uint64_t open_ = 0;    // and after it.
+    std::size_t valid_ = 0;           // So much of it is known to be UTF-8.
+    bool is_utf8_ = true;             // The rest is too, or may become so.
+    std::size_t open_at_ = 0;         // A border that stays.
+    std::uint64_t closed_ = 0;        // Tokens before it,
+    std::uint64_t open_ = 0;          // and after it.
+    std::size_t known_size_ = 0;      // The piece at open_at_, when it was last counted,
+    std::uint32_t known_tokens_ = 0;  // had these; 0 bytes: not known.
     GrowingPiece piece_, second_;
     std::optional<LongRun> run_;  // What starts at open_at_, if it is long.
 };

@@ -30,14 +30,18 @@ public:
     struct Growth {
         const char* text = nullptr;
         GrowingPiece* piece = nullptr;  // Counts what grows; its places are offsets in `text`.
+        // The piece at the place where counting starts, as it was when it was counted last; after
+        // that, the one at the place where the next counting starts.
+        std::size_t known_size = 0;
+        std::uint32_t known_tokens = 0;
         std::uint64_t closed = 0, open = 0;
     };
     // Counts a text from `at`, the start of a piece, to its end: into `closed` what no continuation
     // can change, moving `at` behind it, and as `open` the rest. False if it cannot, as the text is
     // not ASCII or a piece is long; it may have counted a part of `closed` then.
     bool grow(const char*& at, const char* end, Growth& growth);
-    // The last piece of a text that grows, or what has become of it: if it was not in the cache
-    // when it was shorter, only what is new of it is merged.
+    // The last piece of a text that grows: only what is new of it is merged, unless it was in the
+    // cache or was a token.
     std::uint32_t count_last(std::string_view piece, const Growth& growth) {
         const auto size = static_cast<std::uint32_t>(piece.size());
         const auto place = static_cast<std::size_t>(piece.data() - growth.text);
@@ -45,6 +49,11 @@ public:
             if (const std::uint32_t known = cache_.find(PieceCache::key_wide(piece.data(), size)))
                 return known;
         return count_growing(piece, growth);
+    }
+    // What has become of it when another follows.
+    std::uint32_t count_finished(std::string_view piece, const Growth& growth) {
+        const auto place = static_cast<std::size_t>(piece.data() - growth.text);
+        return growth.piece->is_at(place) ? count_growing(piece, growth) : count_padded(piece);
     }
     // The tokens of one piece.
     std::uint32_t count_padded(std::string_view piece) {

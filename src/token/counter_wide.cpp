@@ -98,15 +98,22 @@ PAL_AVX2 bool Counter::grow_last(const char*& at, const char* end, Growth& growt
     for (starts &= starts - 1; starts != 0; starts &= starts - 1) {
         const auto to = static_cast<unsigned>(std::countr_zero(starts));
         growth.closed += tokens_before;
-        tokens_before =
-            from == 0 ? count_last({at, to}, growth) : count_short(at + from, to - from);
+        if (from != 0)
+            tokens_before = count_short(at + from, to - from);
+        else
+            tokens_before =
+                to == growth.known_size ? growth.known_tokens : count_finished({at, to}, growth);
         before = from, from = to;
     }
-    growth.open = count_last({at + from, size - from}, growth);
+    const std::uint32_t last = count_last({at + from, size - from}, growth);
+    growth.open = last;
     // The piece before the last stays open if the border between them may still move.
     const bool ends_white = end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r');
     const bool is_settled = !(ends_white || (at[from] == '\'' && size - from <= 3));
     (is_settled ? growth.closed : growth.open) += tokens_before;
+    const bool is_first = is_settled || from == 0;
+    growth.known_size = is_first ? size - from : from - before;
+    growth.known_tokens = is_first ? last : tokens_before;
     at += is_settled ? from : before;
     return true;
 }
@@ -123,6 +130,7 @@ PAL_AVX2 bool Counter::grow_wide(const char*& at, const char* end, Growth& growt
             from = to;
         }
         at += from;
+        growth.known_size = 0;
     }
     return grow_last<family>(at, end, growth);
 }
