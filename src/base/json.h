@@ -39,18 +39,18 @@ struct JsonLimits {
 // One value on the tape. Containers are followed by their content; in objects the keys are string
 // nodes before their values.
 struct JsonNode {
-    std::uint32_t begin = 0, end = 0;  // the value's bytes in the text
+    std::uint32_t begin, end;  // the value's bytes in the text
     // Containers: the node after their content. Strings with escapes: where they are in the arena.
-    std::uint32_t link = 0;
-    std::uint32_t size : 29 = 0;  // members or elements; length of an unescaped string
-    std::uint32_t kind : 3 = 0;
+    std::uint32_t link;
+    std::uint32_t size : 29;  // members or elements; length of an unescaped string
+    std::uint32_t kind : 3;
 };
 
 constexpr std::uint32_t json_not_in_arena = UINT32_MAX;  // The link of a string without escapes.
 
 struct JsonTape {
     std::string_view text;
-    std::vector<JsonNode> nodes;
+    std::unique_ptr<JsonNode[]> nodes;
     std::unique_ptr<char[]> arena;
 };
 
@@ -77,6 +77,10 @@ public:
     std::optional<bool> boolean() const;          // none if it is not a boolean
     std::optional<double> number() const;         // none if it is not a number or out of range
     std::optional<std::int64_t> integer() const;  // none unless written as an integer that fits
+
+    // Where it is on the tape: a smaller thing to keep than the value. 0 is the root.
+    std::uint32_t place() const { return index_; }
+    JsonValue at_place(std::uint32_t place) const { return {tape_, place}; }
 
     std::size_t size() const;                                   // members or elements; else 0
     std::optional<JsonValue> find(std::string_view key) const;  // none if it is not an object

@@ -1,44 +1,17 @@
-// The parser: one pass over the bytes, a tape out. Strings are scanned 16 bytes at a time; those
-// with escapes are unescaped into the arena on the way. The stack of open containers is a vector
-// that never grows beyond the depth limit.
-#include <emmintrin.h>
-
+// The parser: one pass over the bytes, a tape out. Strings are passed over in blocks; those with
+// escapes are unescaped into the arena on the way. The stack of open containers is a vector that
+// never grows beyond the depth limit.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
+#include "base/json_scan.h"
 #include "base/utf8.h"
 
 namespace palimpsest {
 namespace {
-
-// Marks quotes, backslashes, control characters and what is not ASCII in 16 bytes. Compared as
-// signed numbers, bytes from 0x80 on are below a space too.
-inline __m128i special_bytes(const char* at) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    return _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
-                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
-                        _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')));
-}
-
-// The first of those from `at` on; or `end`. Keys end in the first 16 bytes, long texts are passed
-// 64 at a time.
-inline const char* skip_plain(const char* at, const char* end) {
-    for (; end - at >= 16; at += 16) {
-        const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special_bytes(at)));
-        if (mask != 0) return at + std::countr_zero(mask);
-        while (end - at >= 80) {
-            const __m128i low = _mm_or_si128(special_bytes(at + 16), special_bytes(at + 32));
-            const __m128i high = _mm_or_si128(special_bytes(at + 48), special_bytes(at + 64));
-            if (_mm_movemask_epi8(_mm_or_si128(low, high)) != 0) break;
-            at += 64;
-        }
-    }
-    while (at < end && *at >= ' ' && *at != '"' && *at != '\\') ++at;
-    return at;
-}
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -51,274 +24,292 @@ int hex_digit(char c) {
     return -1;
 }
 
-char simple_escape(char c) {
-    switch (c) {
-        case '"':
-        case '\\':
-        case '/':
-            return c;
-        case 'b':
-            return '\b';
-        case 'f':
-            return '\f';
-        case 'n':
-            return '\n';
-        case 'r':
-            return '\r';
-        case 't':
-            return '\t';
-        default:
-            return 0;
+// What stands for a character after a backslash; 0 if it may not stand there.
+struct EscapeTable {
+    char of[256] = {};
+    constexpr EscapeTable() {
+        constexpr std::string_view letters = "\"\\/bfnrt", meaning = "\"\\/\b\f\n\r\t";
+        for (std::size_t i = 0; i < letters.size(); ++i)
+            of[static_cast<unsigned char>(letters[i])] = meaning[i];
     }
+};
+constexpr EscapeTable escapes;
+
+char simple_escape(char c) {
+    return escapes.of[static_cast<unsigned char>(c)];
 }
 
+// Every step takes where it stands and gives where it stopped; null is a failure.
 class Parser {
 public:
     Parser(JsonTape& tape, JsonLimits limits)
         : tape_(tape),
           limits_(limits),
           begin_(tape.text.data()),
-          at_(begin_),
-          end_(begin_ + tape.text.size()) {}
+          end_(begin_ + tape.text.size()),
+          far_(widest_skip_plain()) {}
 
     Result<void> run() {
-        // A guess that fits chats; the vector grows where it does not.
-        tape_.nodes.reserve(tape_.text.size() / 64 + 8);
-        bool good = value();
-        while (good && !open_.empty()) good = after_value();
-        if (good) {
-            skip_space();
-            good = at_ == end_ || expected("the end of the text");
-        }
-        if (good) return {};
+        grow(tape_.text.size() / 64 + 8);  // A guess that fits chats.
+        const char* at = value(begin_);
+        while (at && !open_.empty()) at = after_value(at);
+        if (at) at = skip_space(at);
+        if (at && at != end_) at = expected(at, "the end of the text");
+        if (at) return {};
         return fail(ErrorCode::invalid_request,
-                    "invalid JSON at byte " + std::to_string(at_ - begin_) + ": " + problem_);
+                    "invalid JSON at byte " + std::to_string(failed_ - begin_) + ": " + problem_);
     }
 
 private:
-    bool expected(std::string_view what) {
-        problem_ = "expected " + std::string(what);
-        if (at_ >= end_) problem_ += ", found the end of the text";
-        return false;
+    // A container that is not closed yet.
+    struct Frame {
+        std::uint32_t index = 0, size = 0;
+        bool object = false;
+        bool alike = false;      // two keys may be equal: only a closer look can tell
+        std::uint64_t seen = 0;  // one bit for each key, chosen by its bytes
+    };
+
+    const char* failed(const char* at, std::string problem) {
+        failed_ = at;
+        problem_ = std::move(problem);
+        return nullptr;
+    }
+    const char* expected(const char* at, std::string_view what) {
+        return failed(at, "expected " + std::string(what) +
+                              (at >= end_ ? ", found the end of the text" : ""));
     }
 
-    void skip_space() {
-        while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    const char* skip_space(const char* at) const {
+        while (at < end_ && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
+        return at;
     }
 
-    std::uint32_t position() const { return static_cast<std::uint32_t>(at_ - begin_); }
+    std::uint32_t position(const char* at) const { return static_cast<std::uint32_t>(at - begin_); }
+    std::uint32_t count() const { return static_cast<std::uint32_t>(next_ - tape_.nodes.get()); }
 
-    JsonNode& add(JsonKind kind) {
-        JsonNode& node = tape_.nodes.emplace_back();
-        node.begin = position();
+    void grow(std::size_t size) {
+        auto larger = std::make_unique_for_overwrite<JsonNode[]>(size);
+        const std::size_t used = count();
+        if (used > 0) std::memcpy(larger.get(), tape_.nodes.get(), used * sizeof(JsonNode));
+        tape_.nodes = std::move(larger);
+        next_ = tape_.nodes.get() + used;
+        limit_ = tape_.nodes.get() + size;
+    }
+
+    JsonNode& add(JsonKind kind, const char* from, const char* to) {
+        if (next_ == limit_) grow(std::size_t{count()} * 2);
+        JsonNode& node = *next_++;
+        node.begin = position(from);
+        node.end = position(to);
+        node.link = json_not_in_arena;
+        node.size = static_cast<std::uint32_t>(to - from - 2) & 0x1fffffffU;
         node.kind = static_cast<unsigned>(kind) & 7U;
         return node;
     }
 
     // One value; of a container its opening and all up to its first scalar (or its end).
-    bool value() {
+    const char* value(const char* at) {
         for (;;) {
-            skip_space();
-            if (at_ == end_) return expected("a value");
-            switch (*at_) {
+            at = skip_space(at);
+            if (at == end_) return expected(at, "a value");
+            switch (*at) {
                 case '"':
-                    return string();
+                    return string(at);
                 case '{':
-                    if (!open(JsonKind::object)) return false;
-                    if (at_ < end_ && *at_ == '}') return close();
-                    if (!key()) return false;
+                    at = open(at, JsonKind::object);
+                    if (at && at < end_ && *at == '}') return close(at);
+                    if (at) at = key(at);
                     break;
                 case '[':
-                    if (!open(JsonKind::array)) return false;
-                    if (at_ < end_ && *at_ == ']') return close();
+                    at = open(at, JsonKind::array);
+                    if (at && at < end_ && *at == ']') return close(at);
                     break;
                 case 't':
-                    return word(JsonKind::boolean, "true");
+                    return word(at, JsonKind::boolean, "true");
                 case 'f':
-                    return word(JsonKind::boolean, "false");
+                    return word(at, JsonKind::boolean, "false");
                 case 'n':
-                    return word(JsonKind::null, "null");
+                    return word(at, JsonKind::null, "null");
                 default:
-                    return number();
+                    return number(at);
             }
+            if (!at) return nullptr;
         }
     }
 
-    bool after_value() {
-        const JsonNode& container = tape_.nodes[open_.back()];
-        const bool object = container.kind == static_cast<unsigned>(JsonKind::object);
-        skip_space();
-        if (at_ < end_ && *at_ == ',') {
-            ++at_;
-            count();
-            skip_space();
-            return (!object || key()) && value();
+    const char* after_value(const char* at) {
+        Frame& frame = open_.back();
+        at = skip_space(at);
+        if (at < end_ && *at == ',') {
+            ++frame.size;
+            at = skip_space(at + 1);
+            if (frame.object) at = key(at);
+            return at ? value(at) : nullptr;
         }
-        if (at_ < end_ && *at_ == (object ? '}' : ']')) return close();
-        return expected(object ? "',' or '}'" : "',' or ']'");
+        if (at < end_ && *at == (frame.object ? '}' : ']')) return close(at);
+        return expected(at, frame.object ? "',' or '}'" : "',' or ']'");
     }
 
-    void count() {
-        JsonNode& container = tape_.nodes[open_.back()];
-        container.size = (container.size + 1) & 0x1fffffffU;
+    const char* open(const char* at, JsonKind kind) {
+        if (open_.size() >= limits_.depth)
+            return failed(at, "nested deeper than " + std::to_string(limits_.depth) + " levels");
+        open_.push_back({.index = count(), .object = kind == JsonKind::object});
+        add(kind, at, at);
+        return skip_space(at + 1);
     }
 
-    bool open(JsonKind kind) {
-        if (open_.size() >= limits_.depth) {
-            problem_ = "nested deeper than " + std::to_string(limits_.depth) + " levels";
-            return false;
-        }
-        open_.push_back(static_cast<std::uint32_t>(tape_.nodes.size()));
-        add(kind);
-        ++at_;
-        skip_space();
-        return true;
-    }
-
-    bool close() {
-        const std::uint32_t index = open_.back();
-        JsonNode& container = tape_.nodes[index];
-        if (tape_.nodes.size() > index + 1) count();
-        container.link = static_cast<std::uint32_t>(tape_.nodes.size());
-        ++at_;
-        container.end = position();
+    const char* close(const char* at) {
+        const Frame frame = open_.back();
         open_.pop_back();
-        return container.kind != static_cast<unsigned>(JsonKind::object) || container.size < 2 ||
-               limits_.duplicate_keys || keys_differ(JsonValue(&tape_, index));
+        const std::uint32_t size = frame.size + (count() > frame.index + 1 ? 1 : 0);
+        JsonNode& container = tape_.nodes[frame.index];
+        container.size = size & 0x1fffffffU;
+        container.link = count();
+        container.end = position(at + 1);
+        if (frame.alike && !limits_.duplicate_keys && !keys_differ({&tape_, frame.index}))
+            return nullptr;
+        return at + 1;
     }
 
     bool keys_differ(JsonValue object) {
-        keys_.clear();
-        for (const JsonMember& member : object.members()) keys_.push_back(member.key);
-        constexpr std::size_t few = 12;  // Below it comparing all pairs is faster than sorting.
-        const std::string_view* twice = nullptr;
-        if (keys_.size() <= few) {
-            for (std::size_t i = 1; i < keys_.size(); ++i)
-                for (std::size_t j = 0; j < i; ++j)
-                    if (keys_[i] == keys_[j]) twice = &keys_[i];
-        } else {
-            std::sort(keys_.begin(), keys_.end());
-            const auto found = std::adjacent_find(keys_.begin(), keys_.end());
-            if (found != keys_.end()) twice = &*found;
-        }
-        if (twice == nullptr) return true;
-        at_ = begin_ + object.offset();
-        problem_ = "the object has the key \"" + std::string(utf8_prefix(*twice, 100)) + "\" twice";
+        std::vector<std::string_view> keys;
+        for (const JsonMember& member : object.members()) keys.push_back(member.key);
+        std::sort(keys.begin(), keys.end());
+        const auto twice = std::adjacent_find(keys.begin(), keys.end());
+        if (twice == keys.end()) return true;
+        failed(begin_ + object.offset(),
+               "the object has the key \"" + std::string(utf8_prefix(*twice, 100)) + "\" twice");
         return false;
     }
 
-    bool key() {
-        if (at_ == end_ || *at_ != '"') return expected("a key in quotes");
-        if (!string()) return false;
-        skip_space();
-        if (at_ == end_ || *at_ != ':') return expected("':'");
-        ++at_;
-        return true;
+    // Keys that differ in length or in the first 8 bytes mostly have bits of their own.
+    void note_key(const char* text, const JsonNode& node) {
+        Frame& frame = open_.back();
+        std::uint64_t bytes = 0;
+        if (end_ - text >= 8) std::memcpy(&bytes, text, sizeof bytes);
+        if (node.size < 8) bytes &= (std::uint64_t{1} << (8 * node.size)) - 1;
+        const std::uint64_t hash = (bytes ^ node.size) * 0x9e3779b97f4a7c15U;
+        const std::uint64_t bit = std::uint64_t{1} << (hash >> 58);
+        frame.alike = frame.alike || (frame.seen & bit) != 0 || node.link != json_not_in_arena;
+        frame.seen |= bit;
     }
 
-    bool word(JsonKind kind, std::string_view text) {
-        if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(text))
-            return expected("a value");
-        JsonNode& node = add(kind);
-        at_ += text.size();
-        node.end = position();
-        return true;
+    const char* key(const char* at) {
+        if (at == end_ || *at != '"') return expected(at, "a key in quotes");
+        const char* const text = at + 1;
+        at = string(at);
+        if (!at) return nullptr;
+        note_key(text, next_[-1]);
+        at = skip_space(at);
+        if (at == end_ || *at != ':') return expected(at, "':'");
+        return at + 1;
     }
 
-    bool digits() {
-        if (at_ == end_ || !is_digit(*at_)) return expected("a digit");
-        while (at_ < end_ && is_digit(*at_)) ++at_;
-        return true;
+    const char* word(const char* at, JsonKind kind, std::string_view text) {
+        if (!std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(text))
+            return expected(at, "a value");
+        add(kind, at, at + text.size());
+        return at + text.size();
     }
 
-    bool number() {
-        if (*at_ != '-' && !is_digit(*at_)) return expected("a value");
-        JsonNode& node = add(JsonKind::number);
-        if (*at_ == '-') ++at_;
-        if (at_ < end_ && *at_ == '0') {
-            ++at_;
-        } else if (!digits()) {
-            return false;
+    const char* digits(const char* at) {
+        if (at == end_ || !is_digit(*at)) return expected(at, "a digit");
+        while (at < end_ && is_digit(*at)) ++at;
+        return at;
+    }
+
+    const char* number(const char* at) {
+        if (*at != '-' && !is_digit(*at)) return expected(at, "a value");
+        const char* const from = at;
+        if (*at == '-') ++at;
+        at = at < end_ && *at == '0' ? at + 1 : digits(at);
+        if (at && at < end_ && *at == '.') at = digits(at + 1);
+        if (at && at < end_ && (*at == 'e' || *at == 'E')) {
+            ++at;
+            if (at < end_ && (*at == '+' || *at == '-')) ++at;
+            at = digits(at);
         }
-        if (at_ < end_ && *at_ == '.') {
-            ++at_;
-            if (!digits()) return false;
-        }
-        if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
-            ++at_;
-            if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-            if (!digits()) return false;
-        }
-        node.end = position();
-        return true;
+        if (at) add(JsonKind::number, from, at);
+        return at;
     }
 
-    bool string() {
-        const char* const from = at_ + 1;
-        const char* const stop = skip_plain(from, end_);
-        if (stop == end_ || *stop != '"') return odd_string();
-        JsonNode node;
-        node.begin = position();
-        node.end = node.begin + static_cast<std::uint32_t>(stop - at_) + 1;
-        node.link = json_not_in_arena;
-        node.size = static_cast<std::uint32_t>(stop - from) & 0x1fffffffU;
-        node.kind = static_cast<unsigned>(JsonKind::string) & 7U;
-        tape_.nodes.push_back(node);
-        at_ = stop + 1;
-        return true;
+    const char* string(const char* at) {
+        const char* const stop = skip_plain(at + 1, end_, far_);
+        if (stop == end_ || *stop != '"') return odd_string(at, stop);
+        add(JsonKind::string, at, stop + 1);
+        return stop + 1;
     }
 
-    // A string with escapes, with more than ASCII in it, or broken.
-    bool odd_string() {
-        JsonNode& node = add(JsonKind::string);
-        const char* const from = ++at_;
-        if (!plain()) return false;
-        if (*at_ == '"') {
-            node.link = json_not_in_arena;
-            node.size = static_cast<std::uint32_t>(at_ - from) & 0x1fffffffU;
-        } else if (!unescape(node, from)) {
-            return false;
+    // A string with escapes, with more than ASCII in it, or broken; plain up to `stop`.
+    const char* odd_string(const char* at, const char* stop) {
+        stop = plain(stop);
+        if (!stop) return nullptr;
+        if (*stop == '"') {
+            add(JsonKind::string, at, stop + 1);
+            return stop + 1;
         }
-        ++at_;
-        node.end = position();
-        return true;
+        make_arena(at);
+        char* const start = out_;
+        const char* const last = unescape(at + 1, stop);
+        if (!last) return nullptr;
+        JsonNode& node = add(JsonKind::string, at, last + 1);
+        node.link = static_cast<std::uint32_t>(start - tape_.arena.get());
+        node.size = static_cast<std::uint32_t>(out_ - start) & 0x1fffffffU;
+        return last + 1;
     }
 
     // Goes on to the next quote or backslash; everything on the way is checked.
-    bool plain() {
+    const char* plain(const char* at) {
         for (;;) {
-            at_ = skip_plain(at_, end_);
-            if (at_ == end_) return expected("'\"' at the end of the string");
-            if (*at_ == '"' || *at_ == '\\') return true;
-            if (static_cast<unsigned char>(*at_) < 0x20)
-                return expected("control characters in strings to be escaped");
-            do {
-                const std::size_t length = utf8_length({at_, static_cast<std::size_t>(end_ - at_)});
-                if (length == 0) return expected("valid UTF-8");
-                at_ += length;
-            } while (at_ < end_ && static_cast<unsigned char>(*at_) >= 0x80);
+            if (at == end_) return expected(at, "'\"' at the end of the string");
+            if (*at == '"' || *at == '\\') return at;
+            if (static_cast<unsigned char>(*at) < 0x20)
+                return expected(at, "control characters in strings to be escaped");
+            const char* const next = skip_above_ascii(at, end_);
+            if (!next) return expected(at, "valid UTF-8");
+            at = skip_plain(next, end_, far_);
         }
     }
 
-    // At the first backslash of a string that began at `from`.
-    bool unescape(JsonNode& node, const char* from) {
-        // No string grows by unescaping, so the arena never needs more than the text has left.
-        if (!tape_.arena) {
-            arena_base_ = position() - static_cast<std::uint32_t>(at_ - from);
-            tape_.arena = std::make_unique_for_overwrite<char[]>(tape_.text.size() - arena_base_);
-            out_ = tape_.arena.get();
-        }
-        char* const start = out_;
+    // No string grows by unescaping, so the arena never needs more than the text has left, and a
+    // block to write over the end.
+    void make_arena(const char* from) {
+        if (tape_.arena) return;
+        const auto left = static_cast<std::size_t>(end_ - from);
+        tape_.arena = std::make_unique_for_overwrite<char[]>(left + plain_block);
+        out_ = tape_.arena.get();
+    }
+
+    // From `at`, the first backslash of a string that began at `from`, to its closing quote.
+    const char* unescape(const char* from, const char* at) {
+        copy(from, at);
         for (;;) {
-            copy(from, at_);
-            if (*at_ == '"') break;
-            if (!escape()) return false;
-            from = at_;
-            if (!plain()) return false;
+            if (*at == '"') return at;
+            if (*at == '\\') {
+                at = escape(at + 1);
+                if (at) at = copy_plain(at);
+            } else {
+                from = at;
+                at = plain(at);
+                if (at) copy(from, at);
+            }
+            if (!at) return nullptr;
+            if (at == end_) return expected(at, "'\"' at the end of the string");
         }
-        node.link = static_cast<std::uint32_t>(start - tape_.arena.get());
-        node.size = static_cast<std::uint32_t>(out_ - start) & 0x1fffffffU;
-        return true;
+    }
+
+    // Escapes follow each other closely, so the bytes between are copied as they are looked at.
+    const char* copy_plain(const char* at) {
+        while (end_ - at >= plain_block) {
+            const PlainBlock block(at);
+            block.copy_to(out_);
+            const int count = block.plain();
+            at += count;
+            out_ += count;
+            if (count < plain_block) return at;
+        }
+        while (at < end_ && is_plain(*at)) *out_++ = *at++;
+        return at;
     }
 
     void copy(const char* from, const char* to) {
@@ -326,59 +317,53 @@ private:
         out_ += to - from;
     }
 
-    bool escape() {
-        ++at_;
-        if (at_ == end_) return expected("a character after the backslash");
-        if (*at_ == 'u') return unicode_escape();
-        const char c = simple_escape(*at_);
-        if (c == 0) return expected("one of \"\\/bfnrtu after the backslash");
+    // After the backslash.
+    const char* escape(const char* at) {
+        if (at == end_) return expected(at, "a character after the backslash");
+        if (*at == 'u') return unicode_escape(at + 1);
+        const char c = simple_escape(*at);
+        if (c == 0) return expected(at, "one of \"\\/bfnrtu after the backslash");
         *out_++ = c;
-        ++at_;
-        return true;
+        return at + 1;
     }
 
-    bool unicode_escape() {
-        ++at_;
-        char32_t code = 0;
-        if (!hex4(code)) return expected("four hexadecimal digits");
+    const char* unicode_escape(const char* at) {
+        char32_t code = 0, low = 0;
+        if (!hex4(at, code)) return expected(at, "four hexadecimal digits");
+        at += 4;
         const bool high = code >= 0xd800 && code < 0xdc00;
-        if (high && end_ - at_ >= 6 && at_[0] == '\\' && at_[1] == 'u') {
-            const char* const mark = at_;
-            char32_t low = 0;
-            at_ += 2;
-            if (hex4(low) && low >= 0xdc00 && low < 0xe000) {
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            } else {
-                at_ = mark;
-            }
+        if (high && end_ - at >= 6 && at[0] == '\\' && at[1] == 'u' && hex4(at + 2, low) &&
+            low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            at += 6;
         }
         scratch_.clear();
         append_utf8(scratch_, code);
         copy(scratch_.data(), scratch_.data() + scratch_.size());
-        return true;
+        return at;
     }
 
-    bool hex4(char32_t& code) {
-        if (end_ - at_ < 4) return false;
+    bool hex4(const char* at, char32_t& code) const {
+        if (end_ - at < 4) return false;
         for (int i = 0; i < 4; ++i) {
-            const int digit = hex_digit(at_[i]);
+            const int digit = hex_digit(at[i]);
             if (digit < 0) return false;
             code = code * 16 + static_cast<char32_t>(digit);
         }
-        at_ += 4;
         return true;
     }
 
     JsonTape& tape_;
     const JsonLimits limits_;
     const char* const begin_;
-    const char* at_;
     const char* const end_;
-    std::vector<std::uint32_t> open_;
-    std::vector<std::string_view> keys_;
+    const SkipPlain far_;
+    JsonNode* next_ = nullptr;
+    JsonNode* limit_ = nullptr;
+    std::vector<Frame> open_;
     char* out_ = nullptr;
-    std::uint32_t arena_base_ = 0;
     std::string scratch_;
+    const char* failed_ = nullptr;
     std::string problem_;
 };
 
