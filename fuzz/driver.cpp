@@ -1,7 +1,7 @@
 // Runs a libFuzzer target without libFuzzer: seeds, then mutations of them, from a fixed start, so
 // that `make test` does the same every time. With clang, link -fsanitize=fuzzer instead.
 //
-// ReplyUsage: fuzz_X [runs]
+// Usage: fuzz_X [runs]
 #include <cstdint>
 #include <cstdlib>
 #include <random>

@@ -105,7 +105,7 @@ struct Mutation {
 std::vector<Mutation> mutations(FormatId format, const std::vector<Message>& messages) {
     const bool chat = format == FormatId::openai_chat, items = format == FormatId::openai_responses;
     std::vector<std::string> raws;
-    for (const Message& message : messages) raws.push_back(*message.raw);
+    for (const Message& message : messages) raws.emplace_back(*message.raw);
     std::vector<Mutation> out;
     const auto without = [&](std::size_t i) {
         std::vector<std::string> rest = raws;

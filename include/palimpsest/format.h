@@ -29,19 +29,13 @@ Result<FormatId> parse_format_name(std::string_view name);
 Result<Message> read_message(FormatId format, Bytes raw);
 
 // A message, a list of them, or a request body that holds one (`messages`, `input`, `items`). Each
-// message's raw is its own bytes exactly; an `input` that is a string becomes a user message.
-// Fields beside the list (a system prompt, tools) are not read: see read_request().
-Result<std::vector<Message>> read_messages(FormatId format, Bytes json);
-
-// The same without a copy, for those who look before they keep: all messages are checked and have
-// their shape and fingerprint, their bytes are where they are in `json`. An `input` that is a
-// string is a message of the user whose raw is that string.
-struct MessageView {
-    Shape shape = {};
-    Fingerprint fingerprint = {};
-    std::string_view raw = {};
-};
-Result<std::vector<MessageView>> scan_messages(FormatId format, std::string_view json);
+// message's raw is its own bytes exactly, without a copy: they share the memory of `json` and keep
+// it alive, so what outlives the request takes raw.own(). An `input` that is a string becomes a
+// user message. Fields beside the list (a system prompt, tools) are not read.
+// Fingerprints tell what the log has already; who only looks or sends can do without their cost.
+enum class Fingerprints : std::uint8_t { taken, left_out };
+Result<std::vector<Message>> read_messages(FormatId format, Bytes json,
+                                           Fingerprints fingerprints = Fingerprints::taken);
 
 // The parts, in order. Their views stay good as long as the Parts or a copy of it lives.
 Result<Parts> read_parts(const Message& message);
@@ -68,12 +62,12 @@ enum class Severity : std::uint8_t {
 std::string_view severity_name(Severity severity);
 
 struct Rule {
-    std::string_view id;       // "C1", "R4", "A10", or a word
-    std::string_view formats;  // names of the formats that have it
+    std::string_view id;      // "C1", "R4", "A10", or a word
+    std::string_view format;  // the name of the one that has it, or "every"
     Severity severity = Severity::reject;
     std::string_view meaning;
 };
-std::span<const Rule> rule_table();
+std::vector<Rule> rule_table();
 
 struct Violation {
     std::string_view rule = {};

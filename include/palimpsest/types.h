@@ -13,13 +13,44 @@ namespace palimpsest {
 using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 using Duration = std::chrono::milliseconds;
 
-// Immutable bytes, shared and never copied. Null means "none".
-using Bytes = std::shared_ptr<const std::string>;
+// Immutable bytes, shared and never copied: a view and what keeps it alive, which may hold more
+// than the view shows (the messages of a request share its bytes). Null means "none".
+class Bytes {
+public:
+    Bytes() = default;
+    Bytes(std::nullptr_t) {}
+    Bytes(std::shared_ptr<const void> owner, std::string_view view)
+        : owner_(std::move(owner)), view_(view) {}
+
+    explicit operator bool() const { return owner_ != nullptr; }
+    const std::string_view& operator*() const { return view_; }
+    const std::string_view* operator->() const { return &view_; }
+
+    // `part` of the same memory.
+    Bytes part(std::string_view part) const { return {owner_, part}; }
+    bool shares_memory(const Bytes& other) const { return owner_.get() == other.owner_.get(); }
+    // Bytes of their own, for what outlives the rest of the memory.
+    Bytes own() const;
+    // The very same bytes, not equal ones.
+    bool operator==(const Bytes& other) const {
+        return shares_memory(other) && view_.data() == other.view_.data() &&
+               view_.size() == other.view_.size();
+    }
+
+private:
+    std::shared_ptr<const void> owner_;
+    std::string_view view_;
+};
 inline Bytes make_bytes(std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
+    auto owner = std::make_shared<const std::string>(std::move(text));
+    const std::string_view view = *owner;
+    return {std::move(owner), view};
+}
+inline Bytes Bytes::own() const {
+    return owner_ ? make_bytes(std::string(view_)) : Bytes();
 }
 inline std::string_view view_of(const Bytes& bytes) {
-    return bytes ? std::string_view(*bytes) : std::string_view();
+    return *bytes;
 }
 
 // A position in a log: 1 is the first entry, 0 is before it. Along a lineage (a conversation and

@@ -108,9 +108,9 @@ void print_turn_json(Output& out, const ConversationId& name, const ChatTurn& tu
 // What is said, as JSON: the system prompt, if there is one, and the line.
 Result<std::string> messages_of(FormatId format, const std::string& system, std::string_view line) {
     PAL_TRY(said, make_message(format, Role::user, to_utf8(line)));
-    if (system.empty()) return "[" + *said.raw + "]";
+    if (system.empty()) return "[" + std::string(*said.raw) + "]";
     PAL_TRY(preamble, make_message(format, Role::system, to_utf8(system)));
-    return "[" + *preamble.raw + "," + *said.raw + "]";
+    return "[" + std::string(*preamble.raw) + "," + std::string(*said.raw) + "]";
 }
 
 Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model,

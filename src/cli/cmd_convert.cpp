@@ -22,11 +22,9 @@ Result<int> run_convert(Invocation& call) {
     PAL_TRY(to, format_flag(call.arguments, "to"));
     for (const InputDocument& document : split_documents(call.input, call.arguments.has("jsonl"))) {
         PAL_TRY(converted, convert_json(from, to, document.json));
-        for (const std::string& lost : converted.lost) {
-            const std::string line =
-                document.line > 0 ? "line " + std::to_string(document.line) + ", " : "";
-            std::fprintf(stderr, "%snot carried: %s\n", line.c_str(), printable(lost).c_str());
-        }
+        for (const std::string& lost : converted.lost)
+            std::fprintf(stderr, "%snot carried: %s\n", document.place().c_str(),
+                         printable(lost).c_str());
         print_document(call.out, std::move(converted.json));
     }
     return 0;

@@ -1,4 +1,5 @@
 // count: exact tokens of texts, or of whole requests with all that the service adds to them.
+#include <algorithm>
 #include <cstdio>
 
 #include "base/json.h"
@@ -40,17 +41,29 @@ Result<Counting> counting_of(const Arguments& arguments) {
     return counting;
 }
 
+// Requests that are counted as they are; others as the chat that they convert to.
+struct RequestCounting {
+    FormatId format;
+    decltype(&count_chat_request) count;
+};
+constexpr RequestCounting request_countings[] = {
+    {FormatId::openai_chat, count_chat_request},
+    {FormatId::anthropic, count_messages_request},
+};
+
 // A bare list becomes the body of a request.
 Result<std::uint64_t> count_body(Counting& counting, std::string_view json) {
     std::string body(json);
-    if (*counting.format == FormatId::openai_responses) {
-        PAL_TRY(chat, convert_json(FormatId::openai_responses, FormatId::openai_chat, json));
+    const auto* const own =
+        std::ranges::find(request_countings, *counting.format, &RequestCounting::format);
+    const bool converted = own == std::end(request_countings);
+    if (converted) {
+        PAL_TRY(chat, convert_json(*counting.format, FormatId::openai_chat, json));
         body = std::move(chat.json);
     }
     const std::size_t first = body.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && body[first] == '[') body = "{\"messages\":" + body + "}";
-    const auto count =
-        *counting.format == FormatId::anthropic ? count_messages_request : count_chat_request;
+    const auto count = converted ? count_chat_request : own->count;
     PAL_TRY(counted, count(*counting.model, *counting.counter, body));
     return counted.total();
 }

@@ -25,12 +25,9 @@ Result<int> run_repair(Invocation& call) {
     const CheckOptions options{.model = model, .open_end = call.arguments.has("open-end")};
     for (const InputDocument& document : split_documents(call.input, call.arguments.has("jsonl"))) {
         PAL_TRY(repaired, repair_json(format, document.json, options));
-        for (const RepairNote& note : repaired.notes) {
-            const std::string line =
-                document.line > 0 ? "line " + std::to_string(document.line) + ", " : "";
-            const std::string text = printable(note.what);
-            std::fprintf(stderr, "%smessage %zu: %s\n", line.c_str(), note.at, text.c_str());
-        }
+        for (const RepairNote& note : repaired.notes)
+            std::fprintf(stderr, "%smessage %zu: %s\n", document.place().c_str(), note.at,
+                         printable(note.what).c_str());
         print_document(call.out, std::move(repaired.json));
     }
     return 0;

@@ -12,6 +12,8 @@ namespace palimpsest {
 struct InputDocument {
     std::size_t line = 0;  // from 1; 0 when the input is one document
     std::string_view json;
+    // Where it is, to stand before what is said about it: "line 3, ", or nothing.
+    std::string place() const { return line > 0 ? "line " + std::to_string(line) + ", " : ""; }
 };
 
 // With `lines`, or when the first line is JSON by itself and more lines follow: one per line that

@@ -56,7 +56,10 @@ Result<std::vector<Said>> read_all(std::string_view json, FormatId format) {
         return said;
     }
     PAL_TRY(messages, read_messages(format, make_bytes(std::string(json))));
-    for (Message& message : messages) said.push_back({std::move(message), std::nullopt});
+    for (Message& message : messages) {
+        message.raw = message.raw.own();  // A log outlives the request.
+        said.push_back({std::move(message), std::nullopt});
+    }
     return said;
 }
 

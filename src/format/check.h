@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/media.h"
 #include "format/neutral.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
+
+struct Format;
 
 struct CheckInput {
     std::span<const NeutralMessage> messages = {};
@@ -38,7 +39,7 @@ void check_known_role(const NeutralMessage& message, std::size_t at, Findings& f
 void check_arguments(const NeutralMessage& message, std::size_t at, Findings& findings);
 
 // What a request body says beside its list. The model is a view into the body's document.
-void add_body_options(JsonValue body, CheckOptions& options);
+void add_body_options(const Format& format, JsonValue body, CheckOptions& options);
 
 std::string quoted(std::string_view text);  // for messages: in quotes, cut if long
 

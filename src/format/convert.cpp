@@ -18,13 +18,13 @@ void add_system(std::vector<Message>& messages, FormatId from, const std::string
 }
 
 // A list alone, or with its system prompt where the target keeps that beside the list.
-std::string bare_output(const Rendered& rendered) {
+std::string bare_output(const Format& to, const Rendered& rendered) {
     if (rendered.system.empty()) return write_list(rendered.messages);
     std::string out;
     JsonWriter(out)
         .begin_object()
-        .field("system", rendered.system)
-        .key("messages")
+        .field(to.cut.system_field, rendered.system)
+        .key(to.list_fields[0])
         .raw(write_list(rendered.messages))
         .end_object();
     return out;
@@ -37,9 +37,9 @@ Result<ConvertedJson> convert_json(FormatId from, FormatId to, std::string_view 
     if (from == to) return ConvertedJson{std::string(json), {}};
     const JsonValue root = document.root();
     const bool is_body = find_body_list(format_of(from), root).has_value();
-    PAL_TRY(messages, read_messages(from, make_bytes(std::string(json))));
+    PAL_TRY(messages, read_messages(from, make_bytes(std::string(json)), Fingerprints::left_out));
     NeutralRequest request;
-    if (is_body) request = read_request_fields(from, root);
+    if (is_body) request = read_request_fields(format_of(from), root);
     add_system(messages, from, request.system);
     PAL_TRY(rendered, convert_messages(to, messages));
     PAL_TRY(repaired, repair(to, rendered.messages, {.continued = true}));
@@ -48,11 +48,13 @@ Result<ConvertedJson> convert_json(FormatId from, FormatId to, std::string_view 
     for (const RepairNote& note : repaired.notes)
         converted.lost.push_back("message " + std::to_string(note.at) + ": " + note.what);
     if (!is_body || request.only_system) {
-        converted.json = bare_output(rendered);
+        converted.json = bare_output(format_of(to), rendered);
         return converted;
     }
     request.system = rendered.system;
-    converted.json = write_request(to, request, write_list(rendered.messages), converted.lost);
+    converted.lost.insert(converted.lost.end(), request.lost.begin(), request.lost.end());
+    converted.json =
+        format_of(to).write_body(request, write_list(rendered.messages), converted.lost);
     return converted;
 }
 

@@ -9,19 +9,19 @@
 namespace palimpsest {
 namespace {
 
-StreamIdentity identity_of(JsonValue body, StreamIdentity given) {
+StreamIdentity identity_of(const Format& from, JsonValue body, StreamIdentity given) {
     if (given.id.empty()) given.id = any_string(body, "id");
     if (given.model.empty()) given.model = any_string(body, "model");
-    for (const std::string_view key : {"created", "created_at"})
-        if (const auto time = body.find(key); time && given.created == 0)
-            given.created = static_cast<std::int64_t>(time->number().value_or(0));
+    const auto time = from.created_field.empty() ? std::nullopt : body.find(from.created_field);
+    if (time && given.created == 0)
+        given.created = static_cast<std::int64_t>(time->number().value_or(0));
     return given;
 }
 
 class ReplyConversion {
 public:
-    ReplyConversion(FormatId to, StreamIdentity identity)
-        : to_(to), writer_(make_stream_writer(to, std::move(identity))), bytes_(writer_->begin()) {}
+    ReplyConversion(const Format& to, StreamIdentity identity)
+        : to_(to), writer_(to.make_writer(std::move(identity))), bytes_(writer_->begin()) {}
 
     Result<void> add(const Message& message) {
         PAL_TRY(document, parse_json(view_of(message.raw)));
@@ -33,7 +33,7 @@ public:
     Result<ConvertedReply> finish(const Reply& reply) {
         if (!reply.usage) lost_.push_back("usage: the reply has none, zeros are written");
         bytes_ += writer_->end(reply.stop, reply.usage.value_or(ReplyUsage{}));
-        const auto reader = make_stream_reader(to_);
+        const auto reader = to_.make_reader({});
         PAL_CHECK(reader->feed(bytes_));
         PAL_TRY(written, reader->finish());
         return ConvertedReply{std::move(written.body), std::move(lost_)};
@@ -57,7 +57,7 @@ private:
 
     void add_call(const NeutralPart& part) {
         using Kind = StreamDelta::Kind;
-        const bool object = to_ == FormatId::anthropic;
+        const bool object = to_.cut.object_arguments;
         if (part.custom && !object) lose(lost_, part, "a custom call is written as a function's");
         const std::string arguments =
             object || part.custom ? arguments_object(part) : plain_arguments(part).text;
@@ -68,7 +68,7 @@ private:
 
     void send(const StreamDelta& delta) { bytes_ += writer_->add(delta); }
 
-    FormatId to_;
+    const Format& to_;
     std::unique_ptr<StreamWriter> writer_;
     std::string bytes_;
     std::vector<std::string> lost_;
@@ -82,7 +82,8 @@ Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_vie
     PAL_TRY(reply, read_reply(from, json));
     if (from == to) return ConvertedReply{std::string(json), {}};
     PAL_TRY(document, parse_json(json));
-    ReplyConversion conversion(to, identity_of(document.root(), std::move(identity)));
+    ReplyConversion conversion(format_of(to),
+                               identity_of(format_of(from), document.root(), std::move(identity)));
     for (const Message& message : reply.messages) PAL_CHECK(conversion.add(message));
     return conversion.finish(reply);
 }

@@ -35,6 +35,30 @@ std::string_view any_string(JsonValue object, std::string_view key) {
     return value ? value->string() : std::string_view();
 }
 
+Result<void> begin_part(NeutralPart& part, JsonValue json, const Path& path,
+                        std::string_view what) {
+    if (!json.is_object()) return expected_at(path, what);
+    part.json = json.raw();
+    PAL_TRY(type, required_string(json, "type", path));
+    part.type = type;
+    return {};
+}
+
+void add_text_part(std::vector<NeutralPart>& parts, JsonValue text) {
+    NeutralPart& part = parts.emplace_back();
+    part.kind = PartKind::text;
+    part.type = "text";
+    part.text = text.string();
+    part.json = text.raw();
+}
+
+Result<void> read_role(NeutralMessage& message, std::optional<JsonValue> role) {
+    if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
+    message.role_text = role->string();
+    message.role = role_by_name(message.role_text);
+    return {};
+}
+
 void set_url(NeutralPart& part, std::string_view url) {
     constexpr std::string_view scheme = "data:", mark = ";base64,";
     const std::size_t data = url.starts_with(scheme) ? url.find(mark) : std::string_view::npos;

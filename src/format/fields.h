@@ -28,6 +28,29 @@ Result<std::string_view> required_string(JsonValue object, std::string_view key,
 // The string at `key`, or "" whatever else is there: for what is only shown.
 std::string_view any_string(JsonValue object, std::string_view key);
 
+// The bytes and the type of a part; what it is called in errors is `what`.
+Result<void> begin_part(NeutralPart& part, JsonValue json, const Path& path, std::string_view what);
+void add_text_part(std::vector<NeutralPart>& parts, JsonValue text);
+
+// The content of a message or result: a string is one text, a list is read part by part with
+// read_part(NeutralPart&, JsonValue, const Path&). Anything else is an error: `what` was expected.
+template <class ReadPart>
+Result<void> read_part_list(std::vector<NeutralPart>& parts, JsonValue content, const Path& path,
+                            std::string_view what, ReadPart&& read_part) {
+    if (content.is_string()) {
+        add_text_part(parts, content);
+        return {};
+    }
+    if (!content.is_array()) return expected_at(path, what);
+    std::size_t index = 0;
+    for (const JsonValue element : content.elements())
+        PAL_CHECK(read_part(parts.emplace_back(), element, Path{&path, {}, index++}));
+    return {};
+}
+
+// The role, which every message of every format has.
+Result<void> read_role(NeutralMessage& message, std::optional<JsonValue> role);
+
 // Splits "data:image/png;base64,AAAA" into type and data; other URLs stay URLs.
 void set_url(NeutralPart& part, std::string_view url);
 

@@ -1,5 +1,10 @@
-// The table of formats. Adding one is a file that defines these functions and a row.
+// The table of formats: everything that differs between them is a field or a function of a row.
+//
+// A format is a folder that defines one row; nothing outside these folders asks which format it has
+// before it. Adding one is a folder, its line below and its line in formats.cpp.
 #pragma once
+#include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,57 +14,83 @@
 #include "base/json.h"
 #include "format/neutral.h"
 #include "palimpsest/error.h"
+#include "palimpsest/format.h"
 #include "palimpsest/message.h"
+#include "palimpsest/stream.h"
 
 namespace palimpsest {
 
 struct CheckInput;
 class Findings;
 class RepairWork;
+struct NeutralRequest;
+
+// How a format cuts a conversation into messages.
+struct Cut {
+    // Leading system messages leave the list for this field of the request; empty: they stay.
+    std::string_view system_field = {};
+    bool results_of_user = false;   // results stand in messages of the user, all of a turn in one
+    bool one_part_items = false;    // every message, call and result is an item of its own
+    bool object_arguments = false;  // arguments of a call are an object, not text
+};
 
 struct Format {
-    FormatId id = FormatId::openai_chat;
-    std::string_view name;
-    // One message. Errors carry the path of the field inside the message (Error::param). It is read
-    // into `blank`, so that a reader of many lends the memory of the one before.
-    Result<NeutralMessage> (*read_into)(JsonValue json, NeutralMessage blank) = nullptr;
+    FormatId id = {};
+    std::string_view name = {};
+    Cut cut = {};
+    std::string_view list_fields[3] = {};  // where a request body keeps its messages
+    std::string_view text_field = {};  // the one of them that may be a string: the user's message
+    double temperature_max = 2;
+    std::string_view created_field = {};              // of a reply: when it was made
+    std::array<std::string_view, 6> stop_words = {};  // by StopReason; the first match is meant
+    std::span<const Rule> rules = {};                 // that no other format has
+
+    // One message into `message`, which is empty. Errors carry the path of the field inside the
+    // message (Error::param).
+    Result<void> (*read_into)(JsonValue json, NeutralMessage& message) = nullptr;
     // One message as one or more messages or items of this format. What has no place in it is
     // named in `lost`, one line each.
     std::vector<std::string> (*write)(const NeutralMessage& message,
                                       std::vector<std::string>& lost) = nullptr;
+
     // Reports what the provider would refuse; format/check.h.
     void (*check)(const CheckInput& input, Findings& findings) = nullptr;
+    // What a request body says beside its list that bears on its validity; may be null.
+    void (*read_options)(JsonValue body, CheckOptions& options) = nullptr;
     // Makes what `check` refuses acceptable; format/repair_work.h.
     void (*repair)(RepairWork& work) = nullptr;
-    std::string_view list_fields[3];  // where a request body keeps its messages
 
-    Result<NeutralMessage> read(JsonValue json) const { return read_into(json, {}); }
+    // One field of a request body; false if it has no common form. format/request.h.
+    bool (*read_field)(NeutralRequest& request, std::string_view key, JsonValue value) = nullptr;
+    // The whole body around a list that is written already.
+    std::string (*write_body)(const NeutralRequest& request, std::string_view list,
+                              std::vector<std::string>& lost) = nullptr;
+
+    // Messages and stop_text of a whole reply.
+    Result<void> (*read_reply)(Reply& reply, JsonValue body) = nullptr;
+    ReplyUsage (*read_usage)(JsonValue usage) = nullptr;
+    std::unique_ptr<StreamReader> (*make_reader)(OnDelta on_delta) = nullptr;
+    std::unique_ptr<StreamWriter> (*make_writer)(StreamIdentity identity) = nullptr;
+
+    Result<NeutralMessage> read(JsonValue json) const {
+        NeutralMessage message;
+        PAL_CHECK(read_into(json, message));
+        return message;
+    }
+    std::string_view stop_word(StopReason stop) const {
+        return stop_words[static_cast<std::size_t>(stop)];
+    }
 };
 
+extern const Format openai_chat_format;
+extern const Format openai_responses_format;
+extern const Format anthropic_format;
+
 const Format& format_of(FormatId id);
-std::span<const Format> format_table();
-
-// The formats' own files.
-Result<NeutralMessage> read_openai_chat(JsonValue json, NeutralMessage blank);
-std::vector<std::string> write_openai_chat(const NeutralMessage& message,
-                                           std::vector<std::string>& lost);
-Result<NeutralMessage> read_openai_responses(JsonValue json, NeutralMessage blank);
-std::vector<std::string> write_openai_responses(const NeutralMessage& message,
-                                                std::vector<std::string>& lost);
-Result<NeutralMessage> read_anthropic(JsonValue json, NeutralMessage blank);
-std::vector<std::string> write_anthropic(const NeutralMessage& message,
-                                         std::vector<std::string>& lost);
-
-void check_openai_chat(const CheckInput& input, Findings& findings);
-void check_openai_responses(const CheckInput& input, Findings& findings);
-void check_anthropic(const CheckInput& input, Findings& findings);
-
-void repair_openai_chat(RepairWork& work);
-void repair_openai_responses(RepairWork& work);
-void repair_anthropic(RepairWork& work);
+std::span<const Format* const> format_table();
 
 // The list inside a request body; none when `body` is a message itself or holds no list. The value
-// may be a string in Responses.
+// may be a string where the format has a text_field.
 struct BodyList {
     std::string_view field;
     JsonValue value;

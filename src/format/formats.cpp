@@ -8,29 +8,8 @@
 namespace palimpsest {
 namespace {
 
-constexpr Format table[] = {
-    {FormatId::openai_chat,
-     "openai_chat",
-     read_openai_chat,
-     write_openai_chat,
-     check_openai_chat,
-     repair_openai_chat,
-     {"messages", "items", ""}},
-    {FormatId::openai_responses,
-     "openai_responses",
-     read_openai_responses,
-     write_openai_responses,
-     check_openai_responses,
-     repair_openai_responses,
-     {"input", "items", "output"}},
-    {FormatId::anthropic,
-     "anthropic",
-     read_anthropic,
-     write_anthropic,
-     check_anthropic,
-     repair_anthropic,
-     {"messages", "items", ""}},
-};
+constexpr const Format* table[] = {&openai_chat_format, &openai_responses_format,
+                                   &anthropic_format};
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view space = " \t\r\n";
@@ -50,59 +29,52 @@ std::unexpected<Error> placed(Error error, std::string_view where) {
 // Reads messages one after the other in the same memory.
 class MessageReader {
 public:
-    explicit MessageReader(const Format& format) : format_(format) {}
+    MessageReader(const Format& format, Fingerprints fingerprints)
+        : format_(format), fingerprints_(fingerprints) {}
 
-    // Shape and fingerprint; `view` is a fresh one.
-    Result<void> read(JsonValue json, MessageView& view) {
-        PAL_TRY(neutral, format_.read_into(json, std::move(blank_)));
-        set_shape(view.shape, neutral);
-        view.fingerprint = fingerprint_of(neutral, room_);
-        view.raw = json.raw();
-        blank_ = std::move(neutral);
-        blank_.clear();
+    // All but the raw bytes; `message` is a fresh one.
+    Result<void> read(JsonValue json, Message& message) {
+        neutral_.clear();
+        PAL_CHECK(format_.read_into(json, neutral_));
+        message.format = format_.id;
+        set_shape(message.shape, neutral_);
+        if (fingerprints_ == Fingerprints::taken)
+            message.fingerprint = fingerprint_of(neutral_, room_);
         return {};
     }
 
 private:
     const Format& format_;
-    NeutralMessage blank_;
+    const Fingerprints fingerprints_;
+    NeutralMessage neutral_;
     std::string room_;
 };
 
-Message message_of(const Format& format, MessageView&& view, Bytes raw) {
-    return {.format = format.id,
-            .shape = std::move(view.shape),
-            .raw = std::move(raw),
-            .fingerprint = view.fingerprint};
-}
-
-Result<std::vector<MessageView>> scan_list(const Format& format, JsonValue list,
-                                           std::string_view name) {
-    MessageReader reader(format);
-    std::vector<MessageView> views;
-    views.reserve(list.size());
+Result<std::vector<Message>> read_list(const Format& format, JsonValue list, std::string_view name,
+                                       const Bytes& json, Fingerprints fingerprints) {
+    MessageReader reader(format, fingerprints);
+    std::vector<Message> messages;
+    messages.reserve(list.size());
     for (const JsonValue element : list.elements()) {
-        auto read = reader.read(element, views.emplace_back());
+        Message& message = messages.emplace_back();
+        auto read = reader.read(element, message);
         if (!read)
             return placed(std::move(read).error(),
-                          std::string(name) + "[" + std::to_string(views.size() - 1) + "]");
+                          std::string(name) + "[" + std::to_string(messages.size() - 1) + "]");
+        message.raw = json.part(element.raw());
     }
-    return views;
+    return messages;
 }
 
-std::string user_message(std::string_view json_text) {
-    return "{\"role\":\"user\",\"content\":" + std::string(json_text) + "}";
-}
-
-Result<MessageView> scan_one(const Format& format, JsonValue json) {
-    MessageView view;
-    auto read = MessageReader(format).read(json, view);
+Result<Message> read_one(const Format& format, JsonValue json, Bytes raw) {
+    Message message;
+    auto read = MessageReader(format, Fingerprints::taken).read(json, message);
     if (!read) return placed(std::move(read).error(), "message");
-    return view;
+    message.raw = std::move(raw);
+    return message;
 }
 
 struct PartsOwner {
-    std::string text;
     JsonDocument document;
     NeutralMessage message;
 };
@@ -137,19 +109,19 @@ Part public_part(const NeutralPart& part) {
 
 }  // namespace
 
-std::span<const Format> format_table() {
+std::span<const Format* const> format_table() {
     return table;
 }
 
 const Format& format_of(FormatId id) {
-    return table[static_cast<std::size_t>(id) - 1];
+    return *table[static_cast<std::size_t>(id) - 1];
 }
 
 std::optional<BodyList> find_body_list(const Format& format, JsonValue body) {
     if (body.find("role") || body.find("type")) return std::nullopt;
     for (const std::string_view field : format.list_fields)
         if (const auto list = field.empty() ? std::nullopt : body.find(field))
-            if (list->is_array() || (list->is_string() && field == "input"))
+            if (list->is_array() || (list->is_string() && field == format.text_field))
                 return BodyList{field, *list};
     return std::nullopt;
 }
@@ -159,16 +131,16 @@ std::string_view format_name(FormatId format) {
 }
 
 std::optional<FormatId> format_by_name(std::string_view name) {
-    for (const Format& format : table)
-        if (format.name == name) return format.id;
+    for (const Format* format : table)
+        if (format->name == name) return format->id;
     return std::nullopt;
 }
 
 Result<FormatId> parse_format_name(std::string_view name) {
     if (const auto format = format_by_name(name)) return *format;
     std::string names;
-    for (const Format& format : table)
-        names += (names.empty() ? "" : ", ") + std::string(format.name);
+    for (const Format* format : table)
+        names += (names.empty() ? "" : ", ") + std::string(format->name);
     return fail(ErrorCode::invalid_request,
                 "unknown format \"" + std::string(name) + "\": expected one of " + names, "format");
 }
@@ -180,39 +152,27 @@ std::string_view role_name(Role role) {
 
 Result<Message> read_message(FormatId format, Bytes raw) {
     const std::string_view text = trimmed(view_of(raw));
-    if (!raw || text.size() != raw->size()) raw = make_bytes(std::string(text));
+    raw = raw ? raw.part(text) : make_bytes("");
     PAL_TRY(document, parse_json(*raw));
-    PAL_TRY(view, scan_one(format_of(format), document.root()));
-    return message_of(format_of(format), std::move(view), std::move(raw));
+    return read_one(format_of(format), document.root(), std::move(raw));
 }
 
-Result<std::vector<MessageView>> scan_messages(FormatId id, std::string_view json) {
+Result<std::vector<Message>> read_messages(FormatId id, Bytes json, Fingerprints fingerprints) {
     const Format& format = format_of(id);
-    PAL_TRY(document, parse_json(json));
+    PAL_TRY(document, parse_json(view_of(json)));
     const JsonValue root = document.root();
-    if (root.is_array()) return scan_list(format, root, "messages");
+    if (root.is_array()) return read_list(format, root, "messages", json, fingerprints);
     const auto list = find_body_list(format, root);
-    if (list && !list->value.is_string()) return scan_list(format, list->value, list->field);
-    MessageView view;
-    if (list) {
-        PAL_TRY(message, read_message(id, make_bytes(user_message(list->value.raw()))));
-        view = {std::move(message.shape), message.fingerprint, list->value.raw()};
-    } else {
-        PAL_TRY(one, scan_one(format, root));
-        view = std::move(one);
-    }
-    return std::vector<MessageView>{std::move(view)};
-}
-
-Result<std::vector<Message>> read_messages(FormatId id, Bytes json) {
-    PAL_TRY(views, scan_messages(id, view_of(json)));
+    if (list && list->value.is_array())
+        return read_list(format, list->value, list->field, json, fingerprints);
     std::vector<Message> messages;
-    messages.reserve(views.size());
-    for (MessageView& view : views) {
-        // Only a string as `input` begins with a quote: it becomes the message that it stands for.
-        std::string raw =
-            view.raw.starts_with('"') ? user_message(view.raw) : std::string(view.raw);
-        messages.push_back(message_of(format_of(id), std::move(view), make_bytes(std::move(raw))));
+    if (list) {
+        std::string raw = "{\"role\":\"user\",\"content\":" + std::string(list->value.raw()) + "}";
+        PAL_TRY(message, read_message(id, make_bytes(std::move(raw))));
+        messages.push_back(std::move(message));
+    } else {
+        PAL_TRY(message, read_one(format, root, json.part(root.raw())));
+        messages.push_back(std::move(message));
     }
     return messages;
 }
@@ -221,8 +181,8 @@ Result<Parts> read_parts(const Message& message) {
     PAL_TRY(document, parse_json(view_of(message.raw)));
     PAL_TRY(neutral, format_of(message.format).read(document.root()));
     const auto owner =
-        std::make_shared<PartsOwner>(PartsOwner{{}, std::move(document), std::move(neutral)});
-    Parts parts{.raw = message.raw, .arena = Bytes(owner, &owner->text)};
+        std::make_shared<PartsOwner>(PartsOwner{std::move(document), std::move(neutral)});
+    Parts parts{.raw = message.raw, .arena = Bytes(owner, {})};
     parts.parts.reserve(owner->message.parts.size());
     for (const NeutralPart& part : owner->message.parts) parts.parts.push_back(public_part(part));
     return parts;

@@ -96,7 +96,9 @@ private:
         joined_ = false;
     }
     void number(std::uint64_t value) {
-        for (unsigned i = 0; i < 8; ++i) bytes_ += static_cast<char>(value >> (8 * i));
+        char bytes[8];
+        for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+        bytes_.append(bytes, sizeof bytes);
     }
     std::size_t begin_field() {
         bytes_.append(8, '\0');

@@ -7,7 +7,7 @@
 
 #include "format/fields.h"
 #include "format/format_table.h"
-#include "format/reply.h"
+#include "format/request.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -37,18 +37,19 @@ bool carries_nothing(const NeutralMessage& message) {
 
 class Conversion {
 public:
-    explicit Conversion(FormatId to) : to_(to) {}
+    explicit Conversion(const Format& to) : to_(to) {}
 
     Result<void> add(const Message& message) {
-        if (message.format == to_) {
+        if (message.format == to_.id) {
             flush();
-            return keep(message);
+            rendered_.messages.push_back(message);
+            return {};
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
         report_lost_fields(document.root(), rendered_.lost);
-        if (neutral.role == Role::tool && to_ == FormatId::anthropic) neutral.role = Role::user;
-        if (neutral.role == Role::system && to_ == FormatId::anthropic && !hoist(neutral))
+        if (neutral.role == Role::tool && to_.cut.results_of_user) neutral.role = Role::user;
+        if (neutral.role == Role::system && !to_.cut.system_field.empty() && !hoist(neutral))
             return {};
         const bool join = joins(neutral);
         if (!join) flush();
@@ -69,17 +70,6 @@ public:
     }
 
 private:
-    // A message of the target format stays as it is, without what an interruption left unfinished.
-    Result<void> keep(const Message& message) {
-        PAL_TRY(finished, without_unfinished(message));
-        const Shape& shape = finished.shape;
-        const bool empty = !shape.text && !shape.reasoning && shape.media == 0 &&
-                           shape.calls.empty() && shape.results.empty();
-        if (finished.raw == message.raw || !empty)
-            rendered_.messages.push_back(std::move(finished));
-        return {};
-    }
-
     // Leading system messages leave the list. Gives whether the message stays in it.
     bool hoist(NeutralMessage& message) {
         if (!rendered_.messages.empty() || pending_) {
@@ -96,20 +86,19 @@ private:
     }
 
     bool joins(const NeutralMessage& next) const {
-        if (!pending_ || pending_->role != next.role || to_ == FormatId::openai_responses)
-            return false;
+        if (!pending_ || pending_->role != next.role || to_.cut.one_part_items) return false;
         if (next.role == Role::assistant)
             return has_call(*pending_) || has_call(next) || only_reasoning(*pending_) ||
                    only_reasoning(next);
-        return only_results(*pending_) && only_results(next) && to_ == FormatId::anthropic;
+        return only_results(*pending_) && only_results(next) && to_.cut.results_of_user;
     }
 
     void flush() {
         if (!pending_) return;
-        std::vector<std::string> written = format_of(to_).write(*pending_, rendered_.lost);
+        std::vector<std::string> written = to_.write(*pending_, rendered_.lost);
         if (!carries_nothing(*pending_))
             for (std::string& raw : written) {
-                auto message = read_message(to_, make_bytes(std::move(raw)));
+                auto message = read_message(to_.id, make_bytes(std::move(raw)));
                 if (message)
                     rendered_.messages.push_back(std::move(*message));
                 else
@@ -120,7 +109,7 @@ private:
         raws_.clear();
     }
 
-    FormatId to_;
+    const Format& to_;
     Rendered rendered_;
     std::optional<NeutralMessage> pending_;
     // What the pending message's views point into.
@@ -143,7 +132,7 @@ Result<void> accept(std::span<const Violation> violations) {
 }  // namespace
 
 Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages) {
-    Conversion conversion(to);
+    Conversion conversion(format_of(to));
     for (const Message& message : messages) PAL_CHECK(conversion.add(message));
     return conversion.take();
 }

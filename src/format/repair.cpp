@@ -4,14 +4,45 @@
 #include "format/check.h"
 #include "format/format_table.h"
 #include "format/repair_work.h"
+#include "format/reply.h"
 
 namespace palimpsest {
 namespace {
+
+// Messages that were read from one text mostly stand in it as they are written: with one comma
+// between them. Gives the end of such a run in memory, and moves `i` behind it.
+const char* end_of_run(std::span<const Message> messages, std::size_t& i) {
+    for (;;) {
+        const Bytes& raw = messages[i].raw;
+        const char* const end = raw->data() + raw->size();
+        if (++i == messages.size()) return end;
+        const Bytes& next = messages[i].raw;
+        if (!next.shares_memory(raw) || next->data() != end + 1 || *end != ',') return end;
+    }
+}
 
 bool worth_a_repair(std::span<const Violation> violations) {
     for (const Violation& violation : violations)
         if (violation.severity != Severity::tolerate) return true;
     return false;
+}
+
+bool is_empty(const Shape& shape) {
+    return !shape.text && !shape.reasoning && shape.media == 0 && shape.calls.empty() &&
+           shape.results.empty();
+}
+
+// Without what an interruption cut short; a message that was nothing else goes.
+Piece finished_piece(RepairWork& work, const Message& message, std::size_t at) {
+    const Message finished = without_unfinished(message).value_or(message);
+    Piece piece = work.make_piece(finished, at);
+    if (piece.dropped) {
+        work.note(at, "left out a message that cannot be read");
+    } else if (finished.raw != message.raw) {
+        work.note(at, "left out what an interruption cut short");
+        piece.dropped = is_empty(finished.shape);
+    }
+    return piece;
 }
 
 }  // namespace
@@ -23,10 +54,11 @@ std::string write_list(std::span<const Message> messages) {
     out.resize_and_overwrite(bytes, [&](char* const begin, std::size_t) {
         char* at = begin;
         *at++ = '[';
-        for (const Message& message : messages) {
-            const std::string_view raw = view_of(message.raw);
-            std::memcpy(at, raw.data(), raw.size());
-            at += raw.size();
+        for (std::size_t i = 0; i < messages.size();) {
+            const char* const from = messages[i].raw->data();
+            const char* const to = end_of_run(messages, i);
+            std::memcpy(at, from, static_cast<std::size_t>(to - from));
+            at += to - from;
             *at++ = ',';
         }
         // The last comma, if there is one, becomes the end.
@@ -47,9 +79,7 @@ Result<Repaired> repair(FormatId format, std::span<const Message> messages,
     }
     RepairWork work(format, options);
     for (std::size_t at = 0; at < messages.size(); ++at) {
-        Piece piece = work.make_piece(messages[at], at);
-        if (piece.dropped) work.note(at, "left out a message that cannot be read");
-        work.pieces.push_back(std::move(piece));
+        work.pieces.push_back(finished_piece(work, messages[at], at));
     }
     work.erase_dropped();
     format_of(format).repair(work);
@@ -65,9 +95,9 @@ Result<RepairedJson> repair_json(FormatId format, std::string_view json,
     const JsonValue root = document.root();
     const auto body = find_body_list(format_of(format), root);
     if (body && body->value.is_string()) return RepairedJson{std::string(json), {}};
-    PAL_TRY(messages, read_messages(format, make_bytes(std::string(json))));
+    PAL_TRY(messages, read_messages(format, make_bytes(std::string(json)), Fingerprints::left_out));
     CheckOptions all = options;
-    if (body) add_body_options(root, all);
+    if (body) add_body_options(format_of(format), root, all);
     PAL_TRY(repaired, repair(format, messages, all));
     if (repaired.notes.empty()) return RepairedJson{std::string(json), {}};
     const std::string list = write_list(repaired.messages);

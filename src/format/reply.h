@@ -1,6 +1,7 @@
-// What the stream readers share.
+// What the readers of replies and streams share.
 #pragma once
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,20 +11,18 @@
 
 namespace palimpsest {
 
-std::unique_ptr<StreamReader> make_openai_chat_reader(OnDelta on_delta);
-std::unique_ptr<StreamReader> make_openai_responses_reader(OnDelta on_delta);
-std::unique_ptr<StreamReader> make_anthropic_reader(OnDelta on_delta);
-
-std::unique_ptr<StreamWriter> make_openai_chat_writer(StreamIdentity identity);
-std::unique_ptr<StreamWriter> make_openai_responses_writer(StreamIdentity identity);
-std::unique_ptr<StreamWriter> make_anthropic_writer(StreamIdentity identity);
+// The count at `key`; 0 if there is none.
+std::uint64_t count_at(std::optional<JsonValue> object, std::string_view key);
 
 // What an interrupted reply had begun and not finished (calls without all of their arguments,
 // thinking without its signature) stays in the bytes of its last message, in this field, which no
-// reader looks at and render() leaves out.
+// reader looks at and repair() takes away.
 constexpr std::string_view unfinished_field = "_unfinished";
+// `home` is an empty message to put it into where the last item has no room: a call or a piece of
+// reasoning goes back as it is. Empty: the last message always has.
 Result<void> keep_unfinished(Reply& reply, FormatId format,
-                             const std::vector<std::string>& unfinished);
+                             const std::vector<std::string>& unfinished,
+                             std::string_view home = {});
 // The message without the field; the same one when it has none.
 Result<Message> without_unfinished(const Message& message);
 

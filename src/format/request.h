@@ -1,15 +1,19 @@
 // The fields of a request beside its messages, by meaning. Values are views into the body.
 #pragma once
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_write.h"
 #include "palimpsest/error.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
+
+struct Format;
 
 struct NeutralTool {
     bool custom = false;
@@ -33,13 +37,37 @@ struct NeutralRequest {
     std::vector<std::string> lost = {};  // fields that have no neutral form
 };
 
-NeutralRequest read_request_fields(FormatId from, JsonValue body);
-
-// The whole body. Fields without a place in the format are named in `lost`.
-std::string write_request(FormatId to, const NeutralRequest& request, std::string_view list,
-                          std::vector<std::string>& lost);
+NeutralRequest read_request_fields(const Format& format, JsonValue body);
 
 // Messages of any formats in one, not yet repaired.
 Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages);
+
+// ---- what the formats' own files share ----------------------------------------------------------
+
+// Model, temperature, top_p, stream: every format spells them alike.
+bool read_common_field(NeutralRequest& request, std::string_view key, JsonValue value);
+// A string or a list of them.
+void read_stop(NeutralRequest& request, JsonValue value);
+// A string or a list of text blocks.
+void read_system(NeutralRequest& request, JsonValue value);
+// None, after a line in `lost`, for a tool that only the provider has.
+std::optional<NeutralTool> read_tool(NeutralRequest& request, JsonValue tool,
+                                     std::string_view custom_type);
+void read_definition(NeutralRequest& request, NeutralTool& read, JsonValue body,
+                     std::string_view schema_field);
+// Where the schema's type stands; chat keeps name and schema one level down.
+void read_output_format(NeutralRequest& request, JsonValue format);
+void read_choice_word(NeutralRequest& request, JsonValue choice);
+
+// A line for each member of the field `name` that is not among those that were read.
+void report_others(NeutralRequest& request, std::string_view name, JsonValue object,
+                   std::initializer_list<std::string_view> read);
+
+// The raw JSON at `key`; empty when it is absent or null.
+std::string_view raw_of(JsonValue object, std::string_view key);
+void raw_field(JsonWriter& out, std::string_view key, std::string_view json);
+void write_sampling(JsonWriter& out, const NeutralRequest& request);
+void write_stop(JsonWriter& out, std::string_view field, const NeutralRequest& request);
+void write_schema_fields(JsonWriter& out, const NeutralRequest& request, bool named);
 
 }  // namespace palimpsest

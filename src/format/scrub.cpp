@@ -27,7 +27,7 @@ Result<Bytes> scrubbed_message(const Message& message) {
     for (const std::string& id : shape.results)
         rest.parts.push_back(
             {.kind = PartKind::tool_result, .custom = custom, .text = removed_text, .id = id});
-    const bool one_item = message.format == FormatId::openai_responses;
+    const bool one_item = format_of(message.format).cut.one_part_items;
     const bool pairs = !shape.calls.empty() || !shape.results.empty();
     if (!pairs || (shape.text && !one_item && shape.role != Role::tool))
         rest.parts.push_back({.kind = PartKind::text, .text = removed_text});

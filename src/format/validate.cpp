@@ -2,6 +2,7 @@
 #include "format/check.h"
 #include "format/fields.h"
 #include "format/format_table.h"
+#include "format/reply.h"
 
 namespace palimpsest {
 namespace {
@@ -18,18 +19,29 @@ NeutralMessage text_message(std::string_view text) {
 void read_or_report(const Format& format, JsonValue json, std::vector<NeutralMessage>& messages,
                     Findings& findings) {
     auto message = format.read(json);
-    if (!message) findings.add("shape", messages.size(), message.error().message);
+    if (!message)
+        findings.add("shape", messages.size(), message.error().message);
+    else if (message->role == Role::assistant && json.find(unfinished_field))
+        findings.add("unfinished", messages.size(),
+                     "the message keeps what an interruption cut short in the field " +
+                         quoted(unfinished_field) + ": leave the field out");
     messages.push_back(message ? std::move(*message) : text_message("unreadable"));
+}
+
+void check_range(JsonValue body, std::string_view field, double most, Findings& findings) {
+    const auto value = body.find(field);
+    const auto number = value ? value->number() : std::nullopt;
+    if (number && (*number < 0 || *number > most))
+        findings.add("sampling", 0,
+                     std::string(field) + " is " + std::string(value->raw()) +
+                         ": use a number from 0 to " + (most == 1 ? "1" : "2"));
 }
 
 }  // namespace
 
-void add_body_options(JsonValue body, CheckOptions& options) {
+void add_body_options(const Format& format, JsonValue body, CheckOptions& options) {
     if (options.model.empty()) options.model = any_string(body, "model");
-    for (const std::string_view key : {"previous_response_id", "conversation"})
-        if (const auto value = body.find(key); value && !value->is_null()) options.continued = true;
-    const auto store = body.find("store");
-    if (store && store->boolean() == false) options.unstored = true;
+    if (format.read_options) format.read_options(body, options);
 }
 
 Result<std::vector<Violation>> validate(FormatId id, std::span<const Message> messages,
@@ -78,7 +90,9 @@ Result<std::vector<Violation>> validate_json(FormatId id, std::string_view json,
     input.messages = read;
     if (body) {
         input.body = root;
-        add_body_options(root, input.options);
+        add_body_options(format, root, input.options);
+        check_range(root, "temperature", format.temperature_max, findings);
+        check_range(root, "top_p", 1, findings);
     }
     format.check(input, findings);
     return findings.take();

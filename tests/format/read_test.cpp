@@ -258,31 +258,49 @@ TEST(format_names, are_three_and_unknown_ones_are_refused_with_the_list) {
         "unknown format \"gemini\": expected one of openai_chat, openai_responses, anthropic");
 }
 
-TEST(scan_messages, finds_what_read_messages_reads_without_a_copy) {
+TEST(read_messages, shares_the_memory_of_what_it_reads) {
     const std::string bodies[] = {
         R"([ {"role":"user","content":"a"} , {"role":"assistant","content":null,"tool_calls":[)"
         R"({"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}])",
         R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]})",
         R"( {"role":"user","content":"a\u0041"} )", R"([])"};
     for (const std::string& body : bodies) {
-        const auto views = scan_messages(FormatId::openai_chat, body);
-        const auto messages = read_messages(FormatId::openai_chat, make_bytes(body));
-        ASSERT_TRUE(views && messages);
-        ASSERT_EQ(views->size(), messages->size());
-        for (std::size_t i = 0; i < views->size(); ++i) {
-            const MessageView& view = (*views)[i];
-            EXPECT_EQ(view.raw, *(*messages)[i].raw);
-            EXPECT_EQ(view.shape, (*messages)[i].shape);
-            EXPECT_EQ(view.fingerprint, (*messages)[i].fingerprint);
-            EXPECT_GE(view.raw.data(), body.data());
-            EXPECT_LE(view.raw.data() + view.raw.size(), body.data() + body.size());
+        const Bytes json = make_bytes(body);
+        const auto messages = read_messages(FormatId::openai_chat, json);
+        ASSERT_TRUE(messages);
+        for (const Message& message : *messages) {
+            EXPECT_GE(message.raw->data(), json->data());
+            EXPECT_LE(message.raw->data() + message.raw->size(), json->data() + json->size());
+            EXPECT_TRUE(message.raw.shares_memory(json));
+            EXPECT_FALSE(message.raw.own().shares_memory(json));
+            const auto alone = read_message(FormatId::openai_chat, message.raw.own());
+            EXPECT_EQ(alone->shape, message.shape);
+            EXPECT_EQ(alone->fingerprint, message.fingerprint);
+        }
+        const auto plain = read_messages(FormatId::openai_chat, json, Fingerprints::left_out);
+        for (std::size_t i = 0; i < messages->size(); ++i) {
+            EXPECT_EQ(plain->at(i).shape, messages->at(i).shape);
+            EXPECT_EQ(plain->at(i).fingerprint, Fingerprint{});
         }
     }
-    const auto text = scan_messages(FormatId::openai_responses, R"({"input":"hi"})");
-    ASSERT_TRUE(text);
-    EXPECT_EQ(text->at(0).raw, "\"hi\"");
-    EXPECT_EQ(text->at(0).fingerprint,
-              make_message(FormatId::openai_responses, Role::user, "hi")->fingerprint);
+}
+
+TEST(write_list, is_the_same_whether_messages_share_memory_or_not) {
+    const std::string one = R"({"role":"user","content":"1"})", two = R"({"role":"user"})";
+    const Bytes close = make_bytes("[" + one + "," + two + "," + one + "]");
+    const Bytes loose = make_bytes("[" + one + " ,\n" + two + " , " + one + "]");
+    const std::string wanted = "[" + one + "," + two + "," + one + "]";
+    for (const Bytes& json : {close, loose}) {
+        auto messages = *read_messages(FormatId::openai_chat, json);
+        EXPECT_EQ(write_list(messages), wanted);
+        messages[1].raw = messages[1].raw.own();
+        EXPECT_EQ(write_list(messages), wanted);
+        std::swap(messages[0], messages[1]);
+        EXPECT_EQ(write_list(messages), "[" + two + "," + one + "," + one + "]");
+        messages.erase(messages.begin());
+        EXPECT_EQ(write_list(messages), "[" + one + "," + one + "]");
+    }
+    EXPECT_EQ(write_list({}), "[]");
 }
 
 TEST(fingerprint, is_the_same_for_arguments_that_mean_the_same) {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "format/check.h"
+#include "base/media.h"
 #include "palimpsest/format.h"
 
 using namespace palimpsest;
@@ -121,6 +121,26 @@ std::vector<Fixture> openai_chat_fixtures() {
                result1}),
          list({call1, result1})},
         {"shape", chat, 0, Mend::no, list({R"({"role":"user","content":7})"}), list({hello})},
+        {"C5",
+         chat,
+         0,
+         Mend::yes,
+         list({R"({"role":"user","content":[{"type":"text","text":"hear"},
+                  {"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]})"}),
+         list({R"({"role":"user","content":[{"type":"text","text":"hear"}]})"}),
+         {.model = "gpt-5-mini"}},
+        {"C6", chat, 0, Mend::no,
+         body(R"("model":"gpt-4o","web_search_options":{})", "messages", list({hello})),
+         body(R"("model":"gpt-4o-search-preview","web_search_options":{})", "messages",
+              list({hello}))},
+        {"sampling", chat, 0, Mend::no, body(R"("temperature":-1)", "messages", list({hello})),
+         body(R"("temperature":2,"top_p":1.0)", "messages", list({hello}))},
+        {"sampling", anthropic, 0, Mend::no,
+         body(R"("temperature":1.5)", "messages", list({hello})),
+         body(R"("temperature":1)", "messages", list({hello}))},
+        {"unfinished", chat, 1, Mend::yes,
+         list({hello, R"({"role":"assistant","content":"so","_unfinished":[{}]})", hello}),
+         list({hello, R"({"role":"assistant","content":"so"})", hello})},
     };
 }
 
@@ -168,6 +188,11 @@ std::vector<Fixture> openai_responses_fixtures() {
                "input_file","filename":"a.mp3","file_data":"data:audio/mpeg;base64,AAAA"}]})"}),
          list({item_call, R"({"type":"function_call_output","call_id":"c1","output":[{"type":
                "input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AAAA"}]})"})},
+        {"R14", responses, 1, Mend::yes,
+         list({hello, R"({"role":"user","content":[{"type":"input_file",
+               "file_url":"https://a.example/b.mp3?x=1"}]})"}),
+         list({hello, R"({"role":"user","content":[{"type":"input_file",
+               "file_url":"https://a.example/b.pdf?x=.mp3"}]})"})},
         {"duplicate_result", responses, 2, Mend::yes, list({item_call, item_out, item_out}),
          list({item_call, item_out})},
         {"roles", responses, 0, Mend::yes, list({R"({"role":"critic","content":"x"})", hello}),
@@ -367,10 +392,49 @@ TEST(repair, moves_late_results_behind_their_calls_without_touching_their_bytes)
     EXPECT_TRUE(is_sendable(*validate_json(anthropic, turn->json))) << turn->json;
 }
 
+std::string user_blocks(const std::string& block, std::size_t count) {
+    std::string blocks;
+    for (std::size_t i = 0; i < count; ++i) blocks += (i ? "," : "") + block;
+    return R"([{"role":"user","content":[)" + blocks + "]}]";
+}
+
+std::string image_block(const std::string& data) {
+    return R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")" + data +
+           "\"}}";
+}
+
+TEST(limits, hold_for_the_bytes_and_pictures_of_a_request) {
+    const auto rules = [](const std::string& json) {
+        return shown(*validate_json(anthropic, json));
+    };
+    const std::string five_mb(5 * 1024 * 1024 / 3 * 4, 'A');
+    EXPECT_EQ(rules(user_blocks(image_block(five_mb), 1)), "");
+    EXPECT_NE(rules(user_blocks(image_block(five_mb + "AAAAAAAA"), 1)).find("A9"),
+              std::string::npos);
+    // Above twenty pictures a side has at most 2000 pixels.
+    EXPECT_EQ(rules(user_blocks(image_block(png(2001)), 20)), "");
+    EXPECT_NE(rules(user_blocks(image_block(png(2001)), 21)).find("A9"), std::string::npos);
+    EXPECT_EQ(rules(user_blocks(image_block(png(2000)), 21)), "");
+    const auto text = [](std::size_t bytes) {
+        return R"([{"role":"user","content":")" + std::string(bytes, 'x') + "\"}]";
+    };
+    EXPECT_EQ(rules(text(32 * 1024 * 1024 - 100)), "");
+    EXPECT_NE(rules(text(32 * 1024 * 1024)).find("A9"), std::string::npos);
+}
+
 TEST(image_size, reads_the_headers_of_common_formats) {
     EXPECT_EQ(image_size(png(1234))->width, 1234u);
     EXPECT_EQ(image_size("R0lGODlhAQACAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAIAAAICRAEAOw==")->height,
               2u);
+    // WebP in its three kinds, 550 x 368 pixels each: lossy, lossless, extended.
+    for (const std::string_view webp : {"UklGRgAAAABXRUJQVlA4IAAAAAAwAACdASomAnABPm0=",
+                                        "UklGRgAAAABXRUJQVlA4TAAAAAAvJcJbAAAAAAAAAAA=",
+                                        "UklGRgAAAABXRUJQVlA4WAoAAAAQAAAAJQIAbwEAQUw="}) {
+        const auto size = image_size(webp);
+        ASSERT_TRUE(size) << webp;
+        EXPECT_EQ(size->width, 550u) << webp;
+        EXPECT_EQ(size->height, 368u) << webp;
+    }
     EXPECT_FALSE(image_size("AAAA"));
     EXPECT_FALSE(image_size(""));
     EXPECT_EQ(base64_bytes("QUJD"), 3u);

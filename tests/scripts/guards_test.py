@@ -126,6 +126,16 @@ def name_faults(files):
                     yield f"{name} is defined in {seen[name]} and in {path}"
 
 
+def format_faults(path, text):
+    """A format is known by name to its own files only: what differs is a field of its row."""
+    own = re.match(r"src/format/(\w+)/", path)
+    for name in re.findall(r"FormatId::(\w+)", text):
+        if path.startswith("src/format/") and (not own or own.group(1) != name):
+            yield f"{path} names FormatId::{name}: ask the format's row (format_table.h)"
+    if re.search(r"([=!]=|case)\s*FormatId::|FormatId::\w+\s*[=!]=", text):
+        yield f"{path} branches on a format's name: ask its row, or make a table"
+
+
 def tracked(source):
     names = subprocess.run(["git", "-C", source, "ls-files", "-co", "--exclude-standard"],
                            capture_output=True, text=True).stdout.split("\n")
@@ -156,6 +166,11 @@ def self_test():
     assert [n for _, n in function_sizes(long_function)] == [82]
     assert list(size_faults({"src/base/a.cpp": long_function, "include/palimpsest/a.h": ""},
                             {"lines_of_longest_function": 60}))
+    assert list(format_faults("src/format/render.cpp", "to = FormatId::anthropic;"))
+    assert list(format_faults("src/format/gemini/check.cpp", "FormatId::anthropic"))
+    assert not list(format_faults("src/format/gemini/check.cpp", "FormatId::gemini"))
+    assert list(format_faults("src/server/a.cpp", "if (format == FormatId::anthropic) f();"))
+    assert not list(format_faults("src/server/a.cpp", "f(FormatId::anthropic);"))
     assert list(name_faults({"a.h": "struct A {", "b.h": "class A {"}))
     assert not list(name_faults({"a.h": "struct A {", "b.h": "class A;"}))
     assert list(word_faults("a", "// TO" + "DO later")) and list(word_faults("a", "class BigManager {"))
@@ -172,6 +187,7 @@ def main():
         "pure archives need nothing of the outside world": [f for a, s in pure_symbols(build) for f in symbol_faults(a, s)],
         "sizes stay within their limits": list(size_faults(files, limits)),
         "a name is one type": list(name_faults(files)),
+        "a format is known to its own files": [f for p, t in files.items() for f in format_faults(p, t)],
         "nothing is left open and types say what they are": [f for p, t in files.items() for f in word_faults(p, t)],
     }
     for name, faults in checks.items():

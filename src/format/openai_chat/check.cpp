@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "format/check.h"
-#include "format/format_table.h"
+#include "format/openai_chat/openai_chat.h"
 
 namespace palimpsest {
 namespace {
-
-// Models that were recorded to refuse system messages.
-constexpr std::string_view models_without_system[] = {"o1-mini", "o1-preview"};
 
 struct Round {
     std::size_t at = 0;
@@ -71,17 +68,45 @@ void check_content(const NeutralMessage& message, std::size_t at, Findings& find
 }
 
 void check_model(const CheckInput& input, Findings& findings) {
-    const auto* const model = std::find(std::begin(models_without_system),
-                                        std::end(models_without_system), input.options.model);
-    if (model == std::end(models_without_system)) return;
-    for (std::size_t at = 0; at < input.messages.size(); ++at)
-        if (input.messages[at].role == Role::system)
+    const std::string_view model = input.options.model;
+    const bool no_system = takes_no_system(model), no_audio = takes_no_audio(model);
+    for (std::size_t at = 0; at < input.messages.size(); ++at) {
+        const NeutralMessage& message = input.messages[at];
+        if (no_system && message.role == Role::system)
             findings.add("C4", at,
-                         "the model " + quoted(*model) +
+                         "the model " + quoted(model) +
                              " takes no system message: send it as a user message");
+        for (const NeutralPart& part : message.parts)
+            if (no_audio && part.kind == PartKind::audio)
+                findings.add("C5", at,
+                             "the model " + quoted(model) +
+                                 " takes no audio: leave it out, or use a model that does");
+    }
+    if (takes_no_search(model) && input.body && input.body->find("web_search_options"))
+        findings.add("C6", 0,
+                     "the model " + quoted(model) +
+                         " does not search: leave web_search_options "
+                         "out, or use a model that does");
+}
+
+// A model of OpenAI's whose name does not say that it does `what`. Other names prove nothing.
+bool is_gpt_without(std::string_view model, std::string_view what) {
+    return model.starts_with("gpt-") && !model.contains(what);
 }
 
 }  // namespace
+
+bool takes_no_system(std::string_view model) {
+    return model == "o1-mini" || model == "o1-preview";
+}
+
+bool takes_no_audio(std::string_view model) {
+    return is_gpt_without(model, "audio");
+}
+
+bool takes_no_search(std::string_view model) {
+    return is_gpt_without(model, "search");
+}
 
 void check_openai_chat(const CheckInput& input, Findings& findings) {
     if (input.messages.empty()) findings.add("empty", 0, "there are no messages: add at least one");

@@ -5,11 +5,15 @@
 #include "base/json_write.h"
 #include "format/fields.h"
 #include "format/json_edit.h"
+#include "format/openai_responses/openai_responses.h"
 #include "format/reply.h"
 #include "format/sse.h"
 
 namespace palimpsest {
 namespace {
+
+constexpr std::string_view empty_item =
+    R"({"type":"message","role":"assistant","status":"incomplete","content":[]})";
 
 struct Item {
     std::string json;  // as added, then as done
@@ -35,7 +39,8 @@ public:
         PAL_TRY(reply, read_reply(FormatId::openai_responses, response_));
         reply.interrupted = !closed_;
         if (!closed_)
-            PAL_CHECK(keep_unfinished(reply, FormatId::openai_responses, unfinished_items()));
+            PAL_CHECK(
+                keep_unfinished(reply, FormatId::openai_responses, unfinished_items(), empty_item));
         return reply;
     }
 
@@ -175,25 +180,6 @@ private:
 
 std::unique_ptr<StreamReader> make_openai_responses_reader(OnDelta on_delta) {
     return std::make_unique<ResponsesReader>(std::move(on_delta));
-}
-
-std::unique_ptr<StreamReader> make_stream_reader(FormatId format, OnDelta on_delta) {
-    if (format == FormatId::openai_chat) return make_openai_chat_reader(std::move(on_delta));
-    if (format == FormatId::anthropic) return make_anthropic_reader(std::move(on_delta));
-    return make_openai_responses_reader(std::move(on_delta));
-}
-
-Result<void> refuse_error_event(JsonValue event) {
-    const auto error = event.find("error");
-    const bool named = any_string(event, "type") == "error";
-    if (!named && !(error && error->is_object())) return {};
-    const JsonValue source = error && error->is_object() ? *error : event;
-    return fail(ErrorCode::upstream_failed,
-                "the provider broke off: " + std::string(any_string(source, "message")));
-}
-
-bool is_whole_json(std::string_view text) {
-    return parse_json(text).has_value();
 }
 
 }  // namespace palimpsest

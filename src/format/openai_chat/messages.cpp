@@ -3,7 +3,7 @@
 // Results of parallel calls are one `tool` message each; a tool message carries text only.
 #include "base/json_write.h"
 #include "format/fields.h"
-#include "format/format_table.h"
+#include "format/openai_chat/openai_chat.h"
 
 namespace palimpsest {
 namespace {
@@ -36,49 +36,35 @@ void read_file(NeutralPart& part, JsonValue json) {
     if (part.source.empty()) set_url(part, any_string(*file, "file_data"));
 }
 
-Result<NeutralPart> read_part(JsonValue json, const Path& path) {
-    if (!json.is_object()) return expected_at(path, "a content part (an object)");
-    NeutralPart part{.json = json.raw()};
-    PAL_TRY(type, required_string(json, "type", path));
-    part.type = type;
-    if (type == "text") {
+Result<void> read_part(NeutralPart& part, JsonValue json, const Path& path) {
+    PAL_CHECK(begin_part(part, json, path, "a content part (an object)"));
+    if (part.type == "text") {
         part.kind = PartKind::text;
         PAL_TRY(text, required_string(json, "text", path));
         part.text = text;
-    } else if (type == "refusal") {
+    } else if (part.type == "refusal") {
         part.kind = PartKind::refusal;
         part.text = any_string(json, "refusal");
-    } else if (type == "image_url") {
+    } else if (part.type == "image_url") {
         PAL_CHECK(read_image(part, json, path));
-    } else if (type == "input_audio") {
+    } else if (part.type == "input_audio") {
         read_audio(part, json);
-    } else if (type == "file") {
+    } else if (part.type == "file") {
         read_file(part, json);
-    }
-    return part;
-}
-
-Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content, const Path& path) {
-    if (content.is_null()) return {};
-    if (content.is_string()) {
-        parts.push_back({.kind = PartKind::text,
-                         .type = "text",
-                         .text = content.string(),
-                         .json = content.raw()});
-        return {};
-    }
-    if (!content.is_array()) return expected_at(path, "a string, null or a list of content parts");
-    std::size_t index = 0;
-    for (const JsonValue element : content.elements()) {
-        PAL_TRY(part, read_part(element, {&path, {}, index++}));
-        parts.push_back(std::move(part));
     }
     return {};
 }
 
-Result<NeutralPart> read_call(JsonValue json, const Path& path) {
+Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content) {
+    if (content.is_null()) return {};
+    return read_part_list(parts, content, {nullptr, "content"},
+                          "a string, null or a list of content parts", read_part);
+}
+
+Result<void> read_call(NeutralPart& part, JsonValue json, const Path& path) {
     if (!json.is_object()) return expected_at(path, "a tool call (an object)");
-    NeutralPart part{.kind = PartKind::tool_call, .json = json.raw()};
+    part.kind = PartKind::tool_call;
+    part.json = json.raw();
     PAL_TRY(id, required_string(json, "id", path));
     part.id = id;
     part.type = any_string(json, "type");
@@ -91,44 +77,90 @@ Result<NeutralPart> read_call(JsonValue json, const Path& path) {
     PAL_TRY(arguments, required_string(*body, part.custom ? "input" : "arguments", inside));
     part.name = name;
     part.arguments = arguments;
-    return part;
-}
-
-Result<void> read_calls(NeutralMessage& message, JsonValue json) {
-    const auto calls = json.find("tool_calls");
-    if (!calls || calls->is_null()) return {};
-    const Path path{nullptr, "tool_calls"};
-    if (!calls->is_array()) return expected_at(path, "a list of tool calls");
-    message.empty_calls = calls->size() == 0;
-    std::size_t index = 0;
-    for (const JsonValue element : calls->elements()) {
-        PAL_TRY(call, read_call(element, {&path, {}, index++}));
-        message.parts.push_back(std::move(call));
-    }
     return {};
 }
 
-// `reasoning_content` and `reasoning` are what compatible servers add; OpenAI has neither.
-void read_reasoning(NeutralMessage& message, JsonValue json) {
-    for (const std::string_view field : {"reasoning_content", "reasoning"}) {
-        const std::string_view text = any_string(json, field);
-        if (text.empty()) continue;
-        message.parts.push_back({.kind = PartKind::reasoning, .type = field, .text = text});
-        return;
-    }
+Result<void> read_calls(NeutralMessage& message, JsonValue calls) {
+    if (calls.is_null()) return {};
+    const Path path{nullptr, "tool_calls"};
+    if (!calls.is_array()) return expected_at(path, "a list of tool calls");
+    message.empty_calls = calls.size() == 0;
+    std::size_t index = 0;
+    for (const JsonValue element : calls.elements())
+        PAL_CHECK(read_call(message.parts.emplace_back(), element, {&path, {}, index++}));
+    return {};
 }
 
-Result<void> read_result(NeutralMessage& message, JsonValue json) {
-    NeutralPart result{.kind = PartKind::tool_result, .type = "tool", .json = json.raw()};
-    const auto id = json.find("tool_call_id");
+// The fields of a message, found in one walk. A field is kept as its place on the tape; no member
+// is at 0.
+struct ChatFields {
+    JsonValue message;
+    std::uint32_t role = 0, content = 0, tool_calls = 0, tool_call_id = 0, refusal = 0;
+    // What compatible servers add; OpenAI has neither.
+    std::uint32_t reasoning_content = 0, reasoning = 0;
+
+    std::optional<JsonValue> operator[](std::uint32_t place) const {
+        return place == 0 ? std::nullopt : std::optional(message.at_place(place));
+    }
+};
+
+ChatFields fields_of(JsonValue json) {
+    ChatFields fields{.message = json};
+    for (const JsonMember& member : json.members()) {
+        const std::uint32_t place = member.value.place();
+        if (member.key == "role")
+            fields.role = place;
+        else if (member.key == "content")
+            fields.content = place;
+        else if (member.key == "tool_calls")
+            fields.tool_calls = place;
+        else if (member.key == "tool_call_id")
+            fields.tool_call_id = place;
+        else if (member.key == "refusal")
+            fields.refusal = place;
+        else if (member.key == "reasoning_content")
+            fields.reasoning_content = place;
+        else if (member.key == "reasoning")
+            fields.reasoning = place;
+    }
+    return fields;
+}
+
+// A part that is a field of the message.
+void add_field_part(NeutralMessage& message, PartKind kind, std::string_view name,
+                    const std::optional<JsonValue>& value) {
+    if (!value || value->string().empty()) return;
+    NeutralPart& part = message.parts.emplace_back();
+    part.kind = kind;
+    part.type = name;
+    part.text = value->string();
+}
+
+Result<void> read_result(NeutralMessage& message, const ChatFields& fields) {
+    NeutralPart& result = message.parts.emplace_back();
+    result.kind = PartKind::tool_result;
+    result.type = "tool";
+    result.json = fields.message.raw();
+    const auto id = fields[fields.tool_call_id];
     if (!id || !id->is_string()) return expected_at({nullptr, "tool_call_id"}, "a string");
     result.id = id->string();
-    if (const auto content = json.find("content")) {
+    if (const auto content = fields[fields.content]) {
         result.content = content->raw();
-        PAL_CHECK(read_content(result.inner, *content, {nullptr, "content"}));
+        PAL_CHECK(read_content(result.inner, *content));
     }
     result.text = joined_text(message, result.inner);
-    message.parts.push_back(std::move(result));
+    return {};
+}
+
+Result<void> read_assistant(NeutralMessage& message, const ChatFields& fields) {
+    add_field_part(message, PartKind::reasoning, "reasoning_content",
+                   fields[fields.reasoning_content]);
+    if (message.parts.empty())
+        add_field_part(message, PartKind::reasoning, "reasoning", fields[fields.reasoning]);
+    if (const auto content = fields[fields.content])
+        PAL_CHECK(read_content(message.parts, *content));
+    add_field_part(message, PartKind::refusal, "refusal", fields[fields.refusal]);
+    if (const auto calls = fields[fields.tool_calls]) PAL_CHECK(read_calls(message, *calls));
     return {};
 }
 
@@ -290,28 +322,18 @@ std::string_view written_role(const NeutralMessage& message) {
 
 }  // namespace
 
-Result<NeutralMessage> read_openai_chat(JsonValue json, NeutralMessage message) {
+Result<void> read_openai_chat(JsonValue json, NeutralMessage& message) {
     if (!json.is_object())
         return fail(ErrorCode::invalid_request, "expected a message (an object)");
-    const auto role = json.find("role");
-    if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
-    message.role_text = role->string();
-    message.role = role_by_name(message.role_text);
-    if (message.role == Role::tool) {
-        PAL_CHECK(read_result(message, json));
-        return message;
-    }
-    if (message.role == Role::assistant) read_reasoning(message, json);
-    if (const auto content = json.find("content"))
-        PAL_CHECK(read_content(message.parts, *content, {nullptr, "content"}));
+    const ChatFields fields = fields_of(json);
+    PAL_CHECK(read_role(message, fields[fields.role]));
+    if (message.role == Role::tool) return read_result(message, fields);
+    if (message.role == Role::assistant) return read_assistant(message, fields);
+    if (const auto content = fields[fields.content])
+        PAL_CHECK(read_content(message.parts, *content));
     if (message.role == Role::other)
         message.parts.push_back({.type = message.role_text, .json = json.raw()});
-    if (message.role != Role::assistant) return message;
-    const std::string_view refusal = any_string(json, "refusal");
-    if (!refusal.empty())
-        message.parts.push_back({.kind = PartKind::refusal, .type = "refusal", .text = refusal});
-    PAL_CHECK(read_calls(message, json));
-    return message;
+    return {};
 }
 
 std::vector<std::string> write_openai_chat(const NeutralMessage& message,

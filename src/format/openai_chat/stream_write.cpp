@@ -1,6 +1,7 @@
 // Writes the stream of Chat Completions: chunks with one delta each, a finish_reason, the usage,
 // [DONE]. Clients insist on `choices` with `index` in every chunk and a role in the first delta.
 #include "base/json_write.h"
+#include "format/openai_chat/openai_chat.h"
 #include "format/reply.h"
 #include "format/sse.h"
 
@@ -21,7 +22,7 @@ public:
     }
 
     std::string end(StopReason stop, const ReplyUsage& usage) override {
-        std::string bytes = chunk([](JsonWriter&) {}, stop_word(FormatId::openai_chat, stop));
+        std::string bytes = chunk([](JsonWriter&) {}, openai_chat_format.stop_word(stop));
         return bytes + usage_chunk(usage) + sse_event({}, "[DONE]");
     }
 
@@ -88,12 +89,6 @@ private:
 
 std::unique_ptr<StreamWriter> make_openai_chat_writer(StreamIdentity identity) {
     return std::make_unique<ChatWriter>(std::move(identity));
-}
-
-std::unique_ptr<StreamWriter> make_stream_writer(FormatId format, StreamIdentity identity) {
-    if (format == FormatId::openai_chat) return make_openai_chat_writer(std::move(identity));
-    if (format == FormatId::anthropic) return make_anthropic_writer(std::move(identity));
-    return make_openai_responses_writer(std::move(identity));
 }
 
 }  // namespace palimpsest

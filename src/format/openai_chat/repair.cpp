@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 #include "format/check.h"
-#include "format/format_table.h"
+#include "format/openai_chat/openai_chat.h"
 #include "format/repair_work.h"
 
 namespace palimpsest {
@@ -121,9 +121,29 @@ private:
     std::vector<Piece> synthetic_;
 };
 
+// A model that takes no audio gets the rest of the message.
+void mend_audio(RepairWork& work) {
+    if (!takes_no_audio(work.options.model)) return;
+    for (std::size_t i = 0; i < work.pieces.size(); ++i) {
+        const auto& parts = work.pieces[i].neutral.parts;
+        const auto is_audio = [](const NeutralPart& part) { return part.kind == PartKind::audio; };
+        if (std::none_of(parts.begin(), parts.end(), is_audio)) continue;
+        std::vector<std::string> kept;
+        for (const NeutralPart& part : parts)
+            if (!is_audio(part)) kept.emplace_back(part.json);
+        if (kept.empty()) {
+            work.drop(i, "left out a message with audio, which the model does not take");
+            continue;
+        }
+        work.note(work.pieces[i].at, "left out audio, which the model does not take");
+        work.rewrite(i, with_member(work.pieces[i].document->root(), "content", json_list(kept)));
+    }
+    work.erase_dropped();
+}
+
 // Models that take no system message get it as the user's.
 void mend_roles(RepairWork& work) {
-    if (work.options.model != "o1-mini" && work.options.model != "o1-preview") return;
+    if (!takes_no_system(work.options.model)) return;
     for (std::size_t i = 0; i < work.pieces.size(); ++i) {
         if (work.pieces[i].neutral.role != Role::system) continue;
         work.note(work.pieces[i].at, "sent a system message as the user's");
@@ -137,6 +157,7 @@ void repair_openai_chat(RepairWork& work) {
     work.restore_calls();
     for (std::size_t i = 0; i < work.pieces.size(); ++i) mend_message(work, i);
     work.erase_dropped();
+    mend_audio(work);
     Rounds(work).rebuild();
     mend_roles(work);
 }

@@ -3,6 +3,7 @@
 // the official clients check all of it.
 #include "base/json_write.h"
 #include "format/json_edit.h"
+#include "format/openai_responses/openai_responses.h"
 #include "format/reply.h"
 #include "format/sse.h"
 
@@ -192,7 +193,7 @@ private:
         out.key("error").null().key("incomplete_details");
         if (status == "incomplete")
             out.begin_object()
-                .field("reason", stop_word(FormatId::openai_responses, stop_))
+                .field("reason", openai_responses_format.stop_word(stop_))
                 .end_object();
         else
             out.null();

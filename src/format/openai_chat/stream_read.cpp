@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "format/fields.h"
 #include "format/json_edit.h"
+#include "format/openai_chat/openai_chat.h"
 #include "format/reply.h"
 #include "format/sse.h"
 

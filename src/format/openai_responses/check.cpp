@@ -4,7 +4,7 @@
 
 #include "format/check.h"
 #include "format/fields.h"
-#include "format/format_table.h"
+#include "format/openai_responses/openai_responses.h"
 
 namespace palimpsest {
 namespace {
@@ -88,11 +88,10 @@ void check_part(const NeutralPart& part, std::size_t at, Findings& findings) {
         findings.add("R12", at,
                      "a text of " + std::to_string(part.text.size()) +
                          " bytes is longer than 10485760: split it");
-    if (part.kind == PartKind::document && part.source_kind == SourceKind::base64 &&
-        part.media_type.starts_with("audio/"))
+    if (is_audio_file(part))
         findings.add("R14", at,
-                     "a file of type " + quoted(part.media_type) +
-                         " cannot be read: send a document, or text");
+                     "the file " + quoted(part.media_type.empty() ? part.source : part.media_type) +
+                         " is audio, which cannot be read: send a document, or text");
     for (const NeutralPart& inner : part.inner) check_part(inner, at, findings);
 }
 
@@ -151,6 +150,16 @@ void check_item(const CheckInput& input, std::size_t at, Findings& findings) {
 }
 
 }  // namespace
+
+bool is_audio_file(const NeutralPart& part) {
+    if (part.kind != PartKind::document) return false;
+    if (part.media_type.starts_with("audio/")) return true;
+    if (part.source_kind != SourceKind::url) return false;
+    const std::string_view path = part.source.substr(0, part.source.find_first_of("?#"));
+    for (const std::string_view end : {".mp3", ".wav", ".m4a", ".ogg", ".flac", ".aac"})
+        if (path.ends_with(end)) return true;
+    return false;
+}
 
 void check_openai_responses(const CheckInput& input, Findings& findings) {
     const bool continued = input.options.continued ||

@@ -4,8 +4,8 @@
 // messages of role system inside the list; the leading system prompt is a field of the request.
 #include "base/hash.h"
 #include "base/json_write.h"
+#include "format/anthropic/anthropic.h"
 #include "format/fields.h"
-#include "format/format_table.h"
 
 namespace palimpsest {
 namespace {
@@ -72,11 +72,10 @@ void read_thinking(NeutralPart& part, JsonValue block) {
     part.signature = any_string(block, part.type == "thinking" ? "signature" : "data");
 }
 
-Result<NeutralPart> read_block(NeutralMessage& message, JsonValue block, const Path& path) {
-    if (!block.is_object()) return expected_at(path, "a content block (an object)");
-    NeutralPart part{.json = block.raw()};
-    PAL_TRY(type, required_string(block, "type", path));
-    part.type = type;
+Result<void> read_block(NeutralMessage& message, NeutralPart& part, JsonValue block,
+                        const Path& path) {
+    PAL_CHECK(begin_part(part, block, path, "a content block (an object)"));
+    const std::string_view type = part.type;
     if (type == "text") {
         part.kind = PartKind::text;
         PAL_TRY(text, required_string(block, "text", path));
@@ -97,25 +96,15 @@ Result<NeutralPart> read_block(NeutralMessage& message, JsonValue block, const P
         part.text = any_string(block, "content");
         part.signature = any_string(block, "encrypted_content");
     }
-    return part;
+    return {};
 }
 
 Result<void> read_blocks(NeutralMessage& message, std::vector<NeutralPart>& parts,
                          JsonValue content, const Path& path) {
-    if (content.is_string()) {
-        parts.push_back({.kind = PartKind::text,
-                         .type = "text",
-                         .text = content.string(),
-                         .json = content.raw()});
-        return {};
-    }
-    if (!content.is_array()) return expected_at(path, "a string or a list of content blocks");
-    std::size_t index = 0;
-    for (const JsonValue block : content.elements()) {
-        PAL_TRY(part, read_block(message, block, {&path, {}, index++}));
-        parts.push_back(std::move(part));
-    }
-    return {};
+    return read_part_list(parts, content, path, "a string or a list of content blocks",
+                          [&](NeutralPart& part, JsonValue block, const Path& place) {
+                              return read_block(message, part, block, place);
+                          });
 }
 
 // ---- writing --------------------------------------------------------------------------------
@@ -226,17 +215,13 @@ std::string_view written_role(Role role) {
 
 }  // namespace
 
-Result<NeutralMessage> read_anthropic(JsonValue json, NeutralMessage message) {
+Result<void> read_anthropic(JsonValue json, NeutralMessage& message) {
     if (!json.is_object())
         return fail(ErrorCode::invalid_request, "expected a message (an object)");
-    const auto role = json.find("role");
-    if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
-    message.role_text = role->string();
-    message.role = role_by_name(message.role_text);
+    PAL_CHECK(read_role(message, json.find("role")));
     const auto content = json.find("content");
     if (!content) return expected_at({nullptr, "content"}, "a string or a list of content blocks");
-    PAL_CHECK(read_blocks(message, message.parts, *content, {nullptr, "content"}));
-    return message;
+    return read_blocks(message, message.parts, *content, {nullptr, "content"});
 }
 
 std::vector<std::string> write_anthropic(const NeutralMessage& message,

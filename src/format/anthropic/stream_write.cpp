@@ -1,5 +1,6 @@
 // Writes Anthropic's event stream: one block is open at a time, its index counts up.
 #include "base/json_write.h"
+#include "format/anthropic/anthropic.h"
 #include "format/reply.h"
 #include "format/sse.h"
 
@@ -46,7 +47,7 @@ public:
         std::string data;
         JsonWriter out(data);
         out.begin_object().field("type", "message_delta").key("delta").begin_object();
-        out.field("stop_reason", stop_word(FormatId::anthropic, stop));
+        out.field("stop_reason", anthropic_format.stop_word(stop));
         out.key("stop_sequence").null().end_object().key("usage").begin_object();
         const std::uint64_t cached = usage.cached_tokens + usage.cache_write_tokens;
         out.key("input_tokens")

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/json_write.h"
+#include "format/anthropic/anthropic.h"
 #include "format/check.h"
-#include "format/format_table.h"
 #include "format/repair_work.h"
 
 namespace palimpsest {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json_write.h"
+#include "format/anthropic/anthropic.h"
 #include "format/fields.h"
 #include "format/json_edit.h"
 #include "format/reply.h"

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/media.h"
+#include "format/anthropic/anthropic.h"
 #include "format/check.h"
 #include "format/fields.h"
-#include "format/format_table.h"
 
 namespace palimpsest {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 #include "format/check.h"
-#include "format/format_table.h"
+#include "format/openai_responses/openai_responses.h"
 #include "format/repair_work.h"
 
 namespace palimpsest {
@@ -39,10 +39,8 @@ void mend_item(RepairWork& work, std::size_t index) {
     if (typed && part.type == "compaction_trigger" && index + 1 < work.pieces.size())
         return work.drop(index, "left out a compaction_trigger that was not the last item");
     for (const NeutralPart& each : message.parts) {
-        const bool audio = each.kind == PartKind::document && each.media_type.starts_with("audio/");
-        if (audio)
-            return work.drop(
-                index, "left out a message with a file of the type " + quoted(each.media_type));
+        if (is_audio_file(each))
+            return work.drop(index, "left out a message with a file that is audio");
     }
 }
 
@@ -51,9 +49,8 @@ void mend_output(RepairWork& work, std::size_t index) {
     const NeutralMessage& message = work.pieces[index].neutral;
     for (const NeutralPart& part : message.parts)
         for (const NeutralPart& inner : part.inner)
-            if (inner.kind == PartKind::document && inner.media_type.starts_with("audio/")) {
-                work.note(work.pieces[index].at, "left out a file of the type " +
-                                                     quoted(inner.media_type) + " of a result");
+            if (is_audio_file(inner)) {
+                work.note(work.pieces[index].at, "left out a file of a result that is audio");
                 const std::string text =
                     part.text.empty() ? "[content left out]" : std::string(part.text);
                 return work.rewrite(index, with_member(work.pieces[index].document->root(),

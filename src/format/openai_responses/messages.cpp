@@ -2,7 +2,7 @@
 // piece of reasoning are items of their own; calls and outputs pair by call_id, not by place.
 #include "base/json_write.h"
 #include "format/fields.h"
-#include "format/format_table.h"
+#include "format/openai_responses/openai_responses.h"
 
 namespace palimpsest {
 namespace {
@@ -36,11 +36,9 @@ void read_media(NeutralPart& part, JsonValue json) {
     }
 }
 
-Result<NeutralPart> read_part(JsonValue json, const Path& path) {
-    if (!json.is_object()) return expected_at(path, "a content part (an object)");
-    NeutralPart part{.json = json.raw()};
-    PAL_TRY(type, required_string(json, "type", path));
-    part.type = type;
+Result<void> read_part(NeutralPart& part, JsonValue json, const Path& path) {
+    PAL_CHECK(begin_part(part, json, path, "a content part (an object)"));
+    const std::string_view type = part.type;
     if (type == "input_text" || type == "output_text" || type == "text") {
         part.kind = PartKind::text;
         PAL_TRY(text, required_string(json, "text", path));
@@ -63,44 +61,29 @@ Result<NeutralPart> read_part(JsonValue json, const Path& path) {
         part.source = any_string(audio, "data");
         part.media_type = any_string(audio, "format");
     }
-    return part;
-}
-
-Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content, const Path& path) {
-    if (content.is_string()) {
-        parts.push_back({.kind = PartKind::text,
-                         .type = "text",
-                         .text = content.string(),
-                         .json = content.raw()});
-        return {};
-    }
-    if (!content.is_array()) return expected_at(path, "a string or a list of content parts");
-    std::size_t index = 0;
-    for (const JsonValue element : content.elements()) {
-        PAL_TRY(part, read_part(element, {&path, {}, index++}));
-        parts.push_back(std::move(part));
-    }
     return {};
 }
 
-Result<NeutralMessage> read_message_item(JsonValue json, NeutralMessage message) {
-    const auto role = json.find("role");
-    if (!role || !role->is_string()) return expected_at({nullptr, "role"}, "a string");
-    message.role_text = role->string();
-    message.role = role_by_name(message.role_text);
+constexpr std::string_view content_forms = "a string or a list of content parts";
+
+Result<void> read_message_item(JsonValue json, NeutralMessage& message) {
+    PAL_CHECK(read_role(message, json.find("role")));
     const auto content = json.find("content");
-    if (!content) return expected_at({nullptr, "content"}, "a string or a list of content parts");
-    PAL_CHECK(read_content(message.parts, *content, {nullptr, "content"}));
-    return message;
+    const Path path{nullptr, "content"};
+    if (!content) return expected_at(path, content_forms);
+    return read_part_list(message.parts, *content, path, content_forms, read_part);
 }
 
 bool runs_at_provider(JsonValue json, std::string_view call_id) {
     return call_id.empty() || any_string(json, "execution") == "server";
 }
 
-Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool,
-                                      NeutralMessage message) {
-    NeutralPart call{.kind = PartKind::tool_call, .type = tool.call, .json = json.raw()};
+Result<void> read_call_item(JsonValue json, const PairedTool& tool, NeutralMessage& message) {
+    message.role = Role::assistant;
+    NeutralPart& call = message.parts.emplace_back();
+    call.kind = PartKind::tool_call;
+    call.type = tool.call;
+    call.json = json.raw();
     call.custom = tool.custom;
     call.builtin = tool.builtin;
     call.id = any_string(json, "call_id");
@@ -111,15 +94,15 @@ Result<NeutralMessage> read_call_item(JsonValue json, const PairedTool& tool,
     if (!tool.builtin && (!payload || !payload->is_string()))
         return expected_at({nullptr, tool.payload}, "a string");
     if (payload) call.arguments = payload->is_string() ? payload->string() : payload->raw();
-    message.role = Role::assistant;
-    message.parts.push_back(std::move(call));
-    return message;
+    return {};
 }
 
-Result<NeutralMessage> read_output_item(JsonValue json, const PairedTool& tool,
-                                        NeutralMessage message) {
+Result<void> read_output_item(JsonValue json, const PairedTool& tool, NeutralMessage& message) {
     message.role = Role::tool;
-    NeutralPart result{.kind = PartKind::tool_result, .type = tool.output, .json = json.raw()};
+    NeutralPart& result = message.parts.emplace_back();
+    result.kind = PartKind::tool_result;
+    result.type = tool.output;
+    result.json = json.raw();
     result.custom = tool.custom;
     result.builtin = tool.builtin;
     result.id = any_string(json, "call_id");
@@ -127,19 +110,17 @@ Result<NeutralMessage> read_output_item(JsonValue json, const PairedTool& tool,
     result.server = tool.builtin && runs_at_provider(json, result.id);
     if (!tool.builtin && result.id.empty()) return expected_at({nullptr, "call_id"}, "a string");
     const auto output = json.find("output");
-    if (!tool.builtin && !output)
-        return expected_at({nullptr, "output"}, "a string or a list of content parts");
+    if (!tool.builtin && !output) return expected_at({nullptr, "output"}, content_forms);
     if (output) result.content = output->raw();
     if (!tool.builtin) {
-        PAL_CHECK(read_content(result.inner, *output, {nullptr, "output"}));
+        PAL_CHECK(
+            read_part_list(result.inner, *output, {nullptr, "output"}, content_forms, read_part));
         result.text = joined_text(message, result.inner);
     }
-    message.parts.push_back(std::move(result));
-    return message;
+    return {};
 }
 
-NeutralMessage read_reasoning_item(JsonValue json) {
-    NeutralMessage message;
+void read_reasoning_item(JsonValue json, NeutralMessage& message) {
     message.role = Role::assistant;
     NeutralPart part{.kind = PartKind::reasoning, .type = "reasoning", .json = json.raw()};
     part.id = any_string(json, "id");
@@ -151,7 +132,6 @@ NeutralMessage read_reasoning_item(JsonValue json) {
                 texts.push_back({.kind = PartKind::text, .text = any_string(element, "text")});
     part.text = joined_text(message, texts);
     message.parts.push_back(std::move(part));
-    return message;
 }
 
 Role role_of_item(JsonValue json, std::string_view type) {
@@ -164,8 +144,7 @@ Role role_of_item(JsonValue json, std::string_view type) {
 }
 
 // Tools that the provider carries out and answers in the same item, compactions, the unknown.
-NeutralMessage read_other_item(JsonValue json, std::string_view type) {
-    NeutralMessage message;
+void read_other_item(JsonValue json, std::string_view type, NeutralMessage& message) {
     message.role = role_of_item(json, type);
     message.role_text = type;
     NeutralPart part{.type = type, .json = json.raw()};
@@ -180,7 +159,6 @@ NeutralMessage read_other_item(JsonValue json, std::string_view type) {
         part.signature = any_string(json, "encrypted_content");
     }
     message.parts.push_back(std::move(part));
-    return message;
 }
 
 // ---- writing --------------------------------------------------------------------------------
@@ -277,18 +255,21 @@ std::string write_output(const NeutralPart& part, std::vector<std::string>& lost
 
 }  // namespace
 
-Result<NeutralMessage> read_openai_responses(JsonValue json, NeutralMessage blank) {
+Result<void> read_openai_responses(JsonValue json, NeutralMessage& message) {
     if (!json.is_object()) return fail(ErrorCode::invalid_request, "expected an item (an object)");
     const auto type_field = json.find("type");
     if (type_field && !type_field->is_string()) return expected_at({nullptr, "type"}, "a string");
     const std::string_view type = type_field ? type_field->string() : "message";
-    if (type == "message") return read_message_item(json, std::move(blank));
-    if (type == "reasoning") return read_reasoning_item(json);
+    if (type == "message") return read_message_item(json, message);
     for (const PairedTool& tool : paired_tools) {
-        if (type == tool.call) return read_call_item(json, tool, std::move(blank));
-        if (type == tool.output) return read_output_item(json, tool, std::move(blank));
+        if (type == tool.call) return read_call_item(json, tool, message);
+        if (type == tool.output) return read_output_item(json, tool, message);
     }
-    return read_other_item(json, type);
+    if (type == "reasoning")
+        read_reasoning_item(json, message);
+    else
+        read_other_item(json, type, message);
+    return {};
 }
 
 std::vector<std::string> write_openai_responses(const NeutralMessage& message,

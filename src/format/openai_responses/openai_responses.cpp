@@ -1,0 +1,77 @@
+// The row of Responses and Conversations: its facts, its rules, and what a whole reply looks like.
+#include "format/openai_responses/openai_responses.h"
+
+#include "format/fields.h"
+#include "format/reply.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view here = "openai_responses";
+constexpr Rule rules[] = {
+    {"R1", here, Severity::reject, "every function call has its output"},
+    {"R2", here, Severity::reject, "every output has its call before it"},
+    {"R3", here, Severity::reject, "a call_id is used by one call only"},
+    {"R4", here, Severity::reject, "a reasoning item is followed by the item it belongs to"},
+    {"R5", here, Severity::needs_context,
+     "reasoning that is not stored (store: false) is sent with its encrypted content"},
+    {"R6", here, Severity::reject, "a reasoning item is not an empty shell"},
+    {"R7", here, Severity::reject, "previous_response_id and conversation exclude each other"},
+    {"R8", here, Severity::reject, "truncation is auto or disabled"},
+    {"R9", here, Severity::reject,
+     "compaction is asked for with a threshold of at least 1000; a trigger item comes last"},
+    {"R10", here, Severity::limit, "at most 20 items are added to a conversation at once"},
+    {"R11", here, Severity::needs_context,
+     "one writer at a time on a conversation (only the service knows)"},
+    {"R12", here, Severity::limit,
+     "an input text has at most 10485760 characters, prompt_cache_key at most 64"},
+    {"R13", here, Severity::reject, "a compaction reply holds exactly one compaction item"},
+    {"R14", here, Severity::reject, "file data is of a type that can be read, not audio"},
+};
+
+Result<void> read_items(Reply& reply, JsonValue body) {
+    if (const auto output = body.find("output"))
+        for (const JsonValue item : output->elements()) {
+            PAL_TRY(read,
+                    read_message(FormatId::openai_responses, make_bytes(std::string(item.raw()))));
+            reply.messages.push_back(std::move(read));
+        }
+    reply.stop_text = any_string(body, "status");
+    if (const auto details = body.find("incomplete_details"); details && details->is_object())
+        reply.stop_text = any_string(*details, "reason");
+    return {};
+}
+
+ReplyUsage read_usage(JsonValue usage) {
+    return {.input_tokens = count_at(usage, "input_tokens"),
+            .output_tokens = count_at(usage, "output_tokens"),
+            .cached_tokens = count_at(usage.find("input_tokens_details"), "cached_tokens"),
+            .reasoning_tokens = count_at(usage.find("output_tokens_details"), "reasoning_tokens")};
+}
+
+}  // namespace
+
+constinit const Format openai_responses_format = {
+    .id = FormatId::openai_responses,
+    .name = "openai_responses",
+    .cut = {.one_part_items = true},
+    .list_fields = {"input", "items", "output"},
+    .text_field = "input",
+    .created_field = "created_at",
+    .stop_words = {"completed", "max_output_tokens", "completed", "completed", "content_filter",
+                   "completed"},
+    .rules = rules,
+    .read_into = read_openai_responses,
+    .write = write_openai_responses,
+    .check = check_openai_responses,
+    .read_options = read_openai_responses_options,
+    .repair = repair_openai_responses,
+    .read_field = read_openai_responses_field,
+    .write_body = write_openai_responses_body,
+    .read_reply = read_items,
+    .read_usage = read_usage,
+    .make_reader = make_openai_responses_reader,
+    .make_writer = make_openai_responses_writer,
+};
+
+}  // namespace palimpsest
