@@ -186,11 +186,14 @@ private:
     void note_key(const char* text, const JsonNode& node) {
         Frame& frame = open_.back();
         std::uint64_t bytes = 0;
-        if (end_ - text >= 8) std::memcpy(&bytes, text, sizeof bytes);
+        // Too close to the end to be read at once: then the keys are compared.
+        const bool near_end = end_ - text < 8;
+        if (!near_end) std::memcpy(&bytes, text, sizeof bytes);
         if (node.size < 8) bytes &= (std::uint64_t{1} << (8 * node.size)) - 1;
         const std::uint64_t hash = (bytes ^ node.size) * 0x9e3779b97f4a7c15U;
         const std::uint64_t bit = std::uint64_t{1} << (hash >> 58);
-        frame.alike = frame.alike || (frame.seen & bit) != 0 || node.link != json_not_in_arena;
+        frame.alike =
+            frame.alike || near_end || (frame.seen & bit) != 0 || node.link != json_not_in_arena;
         frame.seen |= bit;
     }
 

@@ -87,10 +87,9 @@ ContentPart content_part(const NeutralPart& part) {
     return out;
 }
 
-std::string text_part(FormatId format, Role role, std::string_view text) {
-    std::string_view type = "text";
-    if (format == FormatId::openai_responses)
-        type = role == Role::assistant ? "output_text" : "input_text";
+std::string text_part(const Format& format, Role role, std::string_view text) {
+    const std::string_view type =
+        role == Role::assistant ? format.own_text_type : format.other_text_type;
     return "{\"type\":\"" + std::string(type) + "\",\"text\":" + json_string(text) + "}";
 }
 
@@ -111,15 +110,16 @@ std::string arguments_with(std::string_view text) {
     return "{\"" + std::string(removed_field) + "\":" + json_string(text) + "}";
 }
 
-std::string with_arguments(FormatId format, const NeutralPart& part, JsonValue call,
+std::string with_arguments(const Format& format, const NeutralPart& part, JsonValue call,
                            std::string_view text) {
-    if (format == FormatId::anthropic) return with_member(call, "input", arguments_with(text));
+    if (format.cut.object_arguments) return with_member(call, "input", arguments_with(text));
     const std::string value = json_string(part.custom ? std::string(text) : arguments_with(text));
     const std::string_view field = part.custom ? "input" : "arguments";
-    if (format == FormatId::openai_responses) return with_member(call, field, value);
+    // Some formats keep them one level down.
     const std::string_view body = part.custom ? "custom" : "function";
-    const auto object = call.find(body);
-    return with_member(call, body, object ? with_member(*object, field, value) : "{}");
+    const auto inner = call.find(body);
+    return inner ? with_member(call, body, with_member(*inner, field, value))
+                 : with_member(call, field, value);
 }
 
 // The new bytes of the part; none when it cannot be changed so.
@@ -130,19 +130,18 @@ std::optional<std::string> changed_part(const Message& message, const NeutralPar
     const auto document = parse_json(part.json);
     if (!document) return std::nullopt;
     const JsonValue json = document->root();
+    const Format& format = format_of(message.format);
     switch (kind) {
         case ContentKind::text:
             return with_text(json, text);
         case ContentKind::media:
-            return text_part(message.format, message.shape.role, text);
+            return text_part(format, message.shape.role, text);
         case ContentKind::tool_call:
             if (part.server || part.builtin) return std::nullopt;
-            return with_arguments(message.format, part, json, text);
-        case ContentKind::tool_result: {
+            return with_arguments(format, part, json, text);
+        case ContentKind::tool_result:
             if (part.server || part.builtin) return without_payload(json, text);
-            const bool item = message.format == FormatId::openai_responses;
-            return with_member(json, item ? "output" : "content", json_string(text));
-        }
+            return with_member(json, format.result_field, json_string(text));
         case ContentKind::reasoning:
         case ContentKind::opaque:
             break;
@@ -248,25 +247,19 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
 
 bool may_hold_results(const Message& message) {
     if (!message.shape.results.empty()) return true;
-    const std::string_view raw = view_of(message.raw);
-    switch (message.format) {
-        case FormatId::openai_chat:
-            return false;
-        case FormatId::openai_responses:
-            return message.shape.calls.empty() &&
-                   (raw.find("_call\"") != raw.npos || raw.find("_call_output\"") != raw.npos);
-        case FormatId::anthropic:
-            return raw.find("_tool_result\"") != raw.npos;
-    }
-    return false;
+    const Format& format = format_of(message.format);
+    if (format.cut.one_part_items && !message.shape.calls.empty()) return false;
+    return std::ranges::any_of(format.hosted_marks, [&](std::string_view mark) {
+        return !mark.empty() && view_of(message.raw).contains(mark);
+    });
 }
 
 bool has_error_result(const Message& message) {
     const std::string_view raw = view_of(message.raw);
-    if (message.format == FormatId::openai_chat && !may_begin_with_error(raw)) return false;
-    const bool flagged = message.format != FormatId::openai_chat &&
-                         (raw.find("is_error") != raw.npos || raw.find("\"error") != raw.npos ||
-                          raw.find("_error\"") != raw.npos);
+    const bool can_flag = format_of(message.format).error_flags;
+    if (!can_flag && !may_begin_with_error(raw)) return false;
+    const bool flagged = can_flag && (raw.contains("is_error") || raw.contains("\"error") ||
+                                      raw.contains("_error\""));
     if (!flagged && raw.find("\"Error:") == raw.npos) return false;
     const auto content = read_content_of(message);
     return content && std::ranges::any_of(content->parts, &ContentPart::is_error);

@@ -26,7 +26,7 @@ class RepairWork;
 struct NeutralRequest;
 
 // How a format cuts a conversation into messages.
-struct Cut {
+struct MessageCut {
     // Leading system messages leave the list for this field of the request; empty: they stay.
     std::string_view system_field = {};
     bool results_of_user = false;   // results stand in messages of the user, all of a turn in one
@@ -37,10 +37,16 @@ struct Cut {
 struct Format {
     FormatId id = {};
     std::string_view name = {};
-    Cut cut = {};
+    MessageCut cut = {};
     std::string_view list_fields[3] = {};  // where a request body keeps its messages
     std::string_view text_field = {};  // the one of them that may be a string: the user's message
     double temperature_max = 2;
+    std::string_view own_text_type = "text";    // of a text part in the assistant's messages
+    std::string_view other_text_type = "text";  // and in others'
+    std::string_view result_field = "content";  // where a tool's result says what came out
+    bool error_flags = true;  // a result can say that it failed, other than in words
+    // One of them is in the bytes of every message with a result of a tool that the provider runs.
+    std::string_view hosted_marks[2] = {};
     std::string_view created_field = {};              // of a reply: when it was made
     std::array<std::string_view, 6> stop_words = {};  // by StopReason; the first match is meant
     std::span<const Rule> rules = {};                 // that no other format has

@@ -66,9 +66,10 @@ Result<std::vector<Message>> read_list(const Format& format, JsonValue list, std
     return messages;
 }
 
-Result<Message> read_one(const Format& format, JsonValue json, Bytes raw) {
+Result<Message> read_one(const Format& format, JsonValue json, Bytes raw,
+                         Fingerprints fingerprints = Fingerprints::taken) {
     Message message;
-    auto read = MessageReader(format, Fingerprints::taken).read(json, message);
+    auto read = MessageReader(format, fingerprints).read(json, message);
     if (!read) return placed(std::move(read).error(), "message");
     message.raw = std::move(raw);
     return message;
@@ -171,7 +172,7 @@ Result<std::vector<Message>> read_messages(FormatId id, Bytes json, Fingerprints
         PAL_TRY(message, read_message(id, make_bytes(std::move(raw))));
         messages.push_back(std::move(message));
     } else {
-        PAL_TRY(message, read_one(format, root, json.part(root.raw())));
+        PAL_TRY(message, read_one(format, root, json.part(root.raw()), fingerprints));
         messages.push_back(std::move(message));
     }
     return messages;

@@ -67,10 +67,13 @@ void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
     out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
 }
 
-void write_end(JsonWriter& out, const std::optional<Compaction>& compaction) {
+void write_end(JsonWriter& out, const std::optional<Compaction>& compaction,
+               const std::vector<std::string>& warnings = {}) {
     out.key("cost").null().key("compaction");
     compaction ? write_compaction(out, *compaction) : void(out.null());
-    out.key("warnings").begin_array().end_array().end_object();
+    out.key("warnings").begin_array();
+    for (const std::string& warning : warnings) out.string(warning);
+    out.end_array().end_object();
 }
 
 // {"conversation_id","turn_id","seq","message","tool_calls","usage","cost","compaction","warnings"}
@@ -238,6 +241,22 @@ Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
                 "turn_id");
 }
 
+// What to send, for those who call the model themselves: preamble and view as a list that the
+// format's provider accepts. What had to change or go on the way is said in `warnings`.
+void write_request(JsonWriter& out, const Begun& begun, FormatId format,
+                   std::vector<std::string>& warnings) {
+    const auto rendered = render(format, begun.request(), {.model = begun.model});
+    if (!rendered) {
+        out.null();
+        return warnings.push_back(rendered.error().message);
+    }
+    out.begin_object().field("format", format_name(format));
+    if (!rendered->system.empty()) out.field("system", rendered->system);
+    out.key("messages").raw(write_list(rendered->messages)).end_object();
+    warnings = rendered->lost;
+    for (const RepairNote& note : rendered->notes) warnings.push_back(note.what);
+}
+
 }  // namespace
 
 Result<RouteReply> begin_turn(Call& call) {
@@ -248,9 +267,12 @@ Result<RouteReply> begin_turn(Call& call) {
     write_start(out, begun, turn_id(begun));
     out.key("seq").number(begun.view.seq.value);
     write_view(out.key("view"), begun.view);
+    PAL_TRY(format, format_of(call));
+    std::vector<std::string> warnings;
+    write_request(out.key("request"), begun, format, warnings);
     PAL_CHECK(write_already(out, call.site.memory, begun));
     out.key("usage").null();
-    write_end(out, begun.compaction);
+    write_end(out, begun.compaction, warnings);
     return reply;
 }
 

@@ -28,8 +28,8 @@ public:
             if (mixed) format = formats[below(3)];
             const std::string json =
                 test::RandomHistory(format, static_cast<unsigned>(random_())).json();
-            for (Message& message : *read_messages(format, make_bytes(json)))
-                log_.push_back(std::move(message));
+            const auto messages = read_messages(format, make_bytes(json));
+            log_.insert(log_.end(), messages->begin(), messages->end());
         }
         for (std::size_t n = below(6); n > 0; --n) edit();
     }

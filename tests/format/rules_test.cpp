@@ -1,6 +1,8 @@
 // One refused and one accepted fixture for every rule of the table, and whether repair mends it.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "base/media.h"
@@ -325,6 +327,17 @@ TEST(rules, every_one_has_a_fixture_but_what_only_the_service_knows) {
     for (const Fixture& fixture : all) missing.erase(fixture.rule);
     // R11 is about a second writer at the same time; json has its own test below.
     EXPECT_EQ(missing, (std::set<std::string_view>{"R11", "json"}));
+}
+
+TEST(rules, every_one_stands_in_the_docs_as_it_is) {
+    std::ifstream file(PAL_SOURCE_DIR "/docs/FORMATS.md");
+    const std::string docs(std::istreambuf_iterator<char>(file), {});
+    for (const Rule& rule : rule_table()) {
+        const std::string row = "| " + std::string(rule.id) + " | " + std::string(rule.format) +
+                                " | " + std::string(severity_name(rule.severity)) + " | " +
+                                std::string(rule.meaning) + " |";
+        EXPECT_NE(docs.find(row), std::string::npos) << row;
+    }
 }
 
 TEST(rules, refuse_duplicate_keys_before_anything_else) {

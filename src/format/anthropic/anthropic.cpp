@@ -59,6 +59,7 @@ constinit const Format anthropic_format = {
     .cut = {.system_field = "system", .results_of_user = true, .object_arguments = true},
     .list_fields = {"messages", "items", ""},
     .temperature_max = 1,
+    .hosted_marks = {"_tool_result\""},
     .stop_words = {"end_turn", "max_tokens", "tool_use", "stop_sequence", "refusal", "end_turn"},
     .rules = rules,
     .read_into = read_anthropic,

@@ -47,6 +47,7 @@ constinit const Format openai_chat_format = {
     .id = FormatId::openai_chat,
     .name = "openai_chat",
     .list_fields = {"messages", "items", ""},
+    .error_flags = false,
     .created_field = "created",
     .stop_words = {"stop", "length", "tool_calls", "stop", "content_filter", "stop"},
     .rules = rules,
