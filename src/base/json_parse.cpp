@@ -289,8 +289,7 @@ private:
         for (;;) {
             if (*at == '"') return at;
             if (*at == '\\') {
-                at = escape(at + 1);
-                if (at) at = copy_plain(at);
+                at = escapes_and_plain(at);
             } else {
                 from = at;
                 at = plain(at);
@@ -301,17 +300,36 @@ private:
         }
     }
 
-    // Escapes follow each other closely, so the bytes between are copied as they are looked at.
-    const char* copy_plain(const char* at) {
-        while (end_ - at >= plain_block) {
-            const PlainBlock block(at);
-            block.copy_to(out_);
+    // Escapes follow each other closely: one of a single letter and the plain bytes behind it are
+    // taken in one step, and copied as they are looked at.
+    const char* escapes_and_plain(const char* at) {
+        char* out = out_;
+        while (end_ - at > plain_block + 2 && *at == '\\' && simple_escape(at[1]) != 0) {
+            *out++ = simple_escape(at[1]);
+            const PlainBlock block(at + 2);
+            block.copy_to(out);
             const int count = block.plain();
-            at += count;
-            out_ += count;
-            if (count < plain_block) return at;
+            at += 2 + count;
+            out += count;
         }
-        while (at < end_ && is_plain(*at)) *out_++ = *at++;
+        out_ = out;
+        if (*at == '\\') at = escape(at + 1);
+        return at ? copy_plain(at) : nullptr;
+    }
+
+    const char* copy_plain(const char* at) {
+        char* out = out_;
+        int count = plain_block;
+        while (count == plain_block && end_ - at >= plain_block) {
+            const PlainBlock block(at);
+            block.copy_to(out);
+            count = block.plain();
+            at += count;
+            out += count;
+        }
+        if (count == plain_block)
+            while (at < end_ && is_plain(*at)) *out++ = *at++;
+        out_ = out;
         return at;
     }
 

@@ -14,6 +14,11 @@ const char* skip_plain_blocks(const char* at, const char* end) {
         at += plain;
         if (plain < plain_block) return at;
     }
+    if (end - at >= half_block) {
+        const int plain = plain_in_half_block(at);
+        at += plain;
+        if (plain < half_block) return at;
+    }
     while (at < end && is_plain(*at)) ++at;
     return at;
 }

@@ -142,13 +142,15 @@ Result<Rendered> render(FormatId to, std::span<const Message> messages,
     PAL_TRY(rendered, convert_messages(to, messages));
     if (rendered.messages.empty())
         return fail(ErrorCode::invalid_request, "there is no message to send: add a user message");
+    PAL_TRY(violations, validate(to, rendered.messages, options));
+    if (is_sendable(violations)) return rendered;
     PAL_TRY(repaired, repair(to, rendered.messages, options));
     rendered.messages = std::move(repaired.messages);
     rendered.notes = std::move(repaired.notes);
     if (rendered.messages.empty())
         return fail(ErrorCode::invalid_request, "nothing of the history can be sent");
-    PAL_TRY(violations, validate(to, rendered.messages, options));
-    PAL_CHECK(accept(violations));
+    PAL_TRY(left, validate(to, rendered.messages, options));
+    PAL_CHECK(accept(left));
     return rendered;
 }
 
