@@ -88,7 +88,7 @@ void ratio(const char* name, double value, double goal) {
 }
 
 void bench_reading(const Bytes& request) {
-    const simdjson::padded_string padded(std::string_view(*request));
+    const simdjson::padded_string padded(request->data(), request->size());
     simdjson::ondemand::parser parser;
     constexpr FormatId chat = FormatId::openai_chat;
     const double simd = best_seconds([&] { return read_simdjson(parser, padded); });

@@ -53,7 +53,7 @@ public:
             if (is_call(i)) call(said);
             items_.push_back(said);
             add_item(totals_, said);
-            texts_.push_back({said.message.raw.get(), flatten(said, tools_)});
+            texts_.push_back({said.message.raw->data(), flatten(said, tools_)});
             full_text_ += texts_.back().text;
         }
         sum_.reached = reached_ ? 1 : 0;
@@ -63,7 +63,7 @@ public:
 
 private:
     struct ItemText {
-        const std::string* raw;
+        const char* raw;
         std::string text;
     };
 
@@ -109,7 +109,7 @@ private:
         std::vector<ItemText> now;
         std::size_t at = 0;
         for (const Item& item : items_) {
-            const std::string* raw = item.message.raw.get();
+            const char* raw = item.message.raw->data();
             std::size_t found = at;
             while (found < texts_.size() && texts_[found].raw != raw) ++found;
             if (found < texts_.size()) {
@@ -147,7 +147,7 @@ private:
         std::vector<CacheBlock> request;
         request.push_back({1, static_cast<std::uint32_t>(options_.budget.fixed())});
         for (const Item& item : items_)
-            request.push_back({reinterpret_cast<std::uintptr_t>(item.message.raw.get()),
+            request.push_back({reinterpret_cast<std::uintptr_t>(item.message.raw->data()),
                                item.tokens + options_.budget.per_message});
         const CallCost cost = cache_.call(request, idle_before(answer));
         ++sum_.calls;

@@ -1,6 +1,7 @@
 #include "format/fields.h"
 
 #include "base/json_write.h"
+#include "base/media.h"
 
 namespace palimpsest {
 
@@ -60,16 +61,10 @@ Result<void> read_role(NeutralMessage& message, std::optional<JsonValue> role) {
 }
 
 void set_url(NeutralPart& part, std::string_view url) {
-    constexpr std::string_view scheme = "data:", mark = ";base64,";
-    const std::size_t data = url.starts_with(scheme) ? url.find(mark) : std::string_view::npos;
-    if (data == std::string_view::npos) {
-        part.source_kind = SourceKind::url;
-        part.source = url;
-        return;
-    }
-    part.source_kind = SourceKind::base64;
-    part.media_type = url.substr(scheme.size(), data - scheme.size());
-    part.source = url.substr(data + mark.size());
+    const auto data = read_data_url(url);
+    part.source_kind = data ? SourceKind::base64 : SourceKind::url;
+    part.source = data ? data->base64 : url;
+    if (data) part.media_type = data->media_type;
 }
 
 Role role_by_name(std::string_view name) {

@@ -282,8 +282,7 @@ constexpr Schema table[] = {
         "properties":{"conversation_id":{"type":"string"},"turn_id":{"type":"string"},
         "seq":{"$ref":"#/components/schemas/Seq"},"view":{"$ref":"#/components/schemas/View"},
         "request":{"type":["object","null"],"required":["format","messages"],
-        "description":"what to send: the view as a list that the provider accepts; null where a
-        warning says why there is none",
+        "description":"the view as a list that the provider accepts; null: see warnings",
         "properties":{"format":{"$ref":"#/components/schemas/Format"},"system":{"type":"string"},
         "messages":{"type":"array","items":{"type":"object"}}}},
         "message":{"type":["object","null"],

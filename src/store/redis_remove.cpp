@@ -123,7 +123,7 @@ Result<std::optional<bool>> RedisStore::scrub_family(const std::string& tag,
         const auto kind = static_cast<unsigned>(kind_of(one.body));
         words.insert(words.end(), {"K", uid, at, std::to_string(kind)});
         writes.insert(writes.end(), {"R", uid, at, body.payload ? "1" : "0", std::move(body.meta),
-                                     body.payload ? *body.payload : ""});
+                                     std::string(view_of(body.payload))});
         logs.insert(one.log);
     }
     tree.logs.grow_epochs(logs);

@@ -208,7 +208,7 @@ void add_entry_words(const Batch& batch, std::vector<std::string>& words) {
         words.push_back(draft.at ? std::to_string(ms_of(*draft.at)) : "");
         words.push_back(body.payload ? "1" : "0");
         words.push_back(std::move(body.meta));
-        words.push_back(body.payload ? *body.payload : "");
+        words.emplace_back(view_of(body.payload));
     }
 }
 
