@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/fold.h"
+#include "engine/compact_document.h"
 #include "engine/pooled_tokenizer.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
@@ -128,4 +129,22 @@ TEST(counting, threads_share_a_tokenizer_and_never_a_counter) {
     threads.clear();
     EXPECT_GE(source->made, 1);
     EXPECT_LT(source->made, 12 * 500);
+}
+
+// The seed's test: five messages of ten tokens each and a budget of 35 leave two. What a message
+// costs is the user's to say; by o200k the same five are far below the budget.
+TEST(counting, a_users_own_price_per_message_drives_the_budget) {
+    FixedPrice ten;
+    std::string list;
+    for (const char* text : {"a", "b", "c", "d", "e"})
+        list += (list.empty() ? "[" : ",") + user(text);
+    list += "]";
+    DocumentOptions options;
+    options.policy = R"({"triggers":{"tokens":35},"passes":[{"pass":"keep_last","messages":2}]})";
+    const auto fixed = compact_document(list, options, *ten.tokenizer(10, 300));
+    ASSERT_TRUE(fixed) << fixed.error().message;
+    EXPECT_EQ(fixed->json, "[" + user("d") + "," + user("e") + "]");
+    const auto exact = compact_document(list, options, *exact_tokenizer());
+    ASSERT_TRUE(exact) << exact.error().message;
+    EXPECT_EQ(exact->json, list);
 }
