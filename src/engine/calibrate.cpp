@@ -74,21 +74,44 @@ Result<void> add_message(const Tokenizer& tokenizer, const Message& message, Req
     return {};
 }
 
-}  // namespace
+// The tokenizer of the model, if its vocabulary is public and not the one that messages are counted
+// with; none where that is the user's own choice.
+std::shared_ptr<const Tokenizer> other_tokenizer(const Tokenizer& usual, const ModelSpec& model) {
+    const bool is_chosen = usual.scheme() >= scheme_own_first || usual.scheme() == scheme_approx;
+    if (!model.exact || is_chosen || model.encoding == usual.name()) return nullptr;
+    const auto other = open_tokenizer(model.encoding);
+    return other ? *other : nullptr;
+}
 
-Result<RequestCount> count_begun(const Memory::State& state, const Begun& begun) {
-    RequestCount count;
-    for (const Message& message : begun.preamble)
-        PAL_CHECK(add_message(*state.tokenizer, message, count));
-    // What the view costs was summed when it was made: a long one is not walked for it.
-    const ViewTotals& sent = begun.view.totals;
-    count.messages += sent.tokens;
+// What the view costs was summed when it was made: a long one is not walked for it. With another
+// tokenizer its messages are counted now, and nothing that they stand for.
+void add_view(const View& view, const Tokenizer* other, RequestCount& count) {
+    const ViewTotals& sent = view.totals;
     count.shape.messages += static_cast<std::uint32_t>(sent.messages);
     count.shape.calls += static_cast<std::uint32_t>(sent.calls);
     count.shape.results += static_cast<std::uint32_t>(sent.results);
+    if (other == nullptr) {
+        count.messages += sent.tokens;
+        return;
+    }
+    for (const Item& item : view.items) {
+        const auto counted = count_message(*other, item.message);
+        count.messages += counted ? counted->tokens : item.tokens;
+    }
+}
+
+}  // namespace
+
+Result<RequestCount> count_begun(const Memory::State& state, const Begun& begun) {
+    const ModelSpec& model = state.models->find(begun.model);
+    const auto other = other_tokenizer(*state.tokenizer, model);
+    const Tokenizer& tokenizer = other ? *other : *state.tokenizer;
+    RequestCount count;
+    for (const Message& message : begun.preamble) PAL_CHECK(add_message(tokenizer, message, count));
+    add_view(begun.view, other.get(), count);
     count.shape.tools = tools_in(begun.tools);
-    if (count.shape.tools != 0) count.tools = state.tokenizer->count(begun.tools);
-    const Overheads& added = state.models->find(begun.model).overheads;
+    if (count.shape.tools != 0) count.tools = tokenizer.count(begun.tools);
+    const Overheads& added = model.overheads;
     const auto times = [](std::uint64_t number, std::int32_t each) {
         return number * static_cast<std::uint64_t>(std::max(each, 0));
     };

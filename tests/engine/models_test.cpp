@@ -91,6 +91,25 @@ TEST(models, an_unknown_one_is_warned_of_once) {
     EXPECT_NE(warnings[0].find("8192 tokens"), std::string::npos);
 }
 
+TEST(models, one_with_another_vocabulary_is_counted_with_that) {
+    // Five tokens by o200k, eight by cl100k, and as many around the message.
+    const std::string text = "\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440";
+    const auto o200k = exact_tokenizer()->count(text);
+    const auto cl100k = (*open_tokenizer("cl100k_base"))->count(text);
+    ASSERT_NE(o200k, cl100k);
+    const auto expected = [&](const MemoryOptions& options, const char* model) {
+        Memory memory(memory_store(), options);
+        const auto begun = memory.begin(alice, {.messages = user(text), .model = model});
+        EXPECT_TRUE(begun);
+        return begun->tokens_expected;
+    };
+    const std::uint64_t around = expected({}, "gpt-4o") - o200k;
+    EXPECT_EQ(expected({}, "gpt-4-0613"), cl100k + around);
+    EXPECT_EQ(expected({.tokenizer = approx_tokenizer()}, "gpt-4-0613"),
+              (text.size() + 3) / 4 + around)
+        << "the user chose how to count";
+}
+
 TEST(calibration, is_learned_from_usage_and_kept_in_the_store) {
     Memory memory = open_memory();
     const std::string text = user("The service counts these words in its own way.");
