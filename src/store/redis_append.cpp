@@ -60,8 +60,7 @@ std::vector<std::string> RedisStore::words_of(const Pending& pending,
     const Batch& batch = pending.batch;
     std::vector<std::string> words;
     words.reserve(20 + pending.fields.size() + 5 * batch.entries.size());
-    const bool by_name = !at.linked && pending.made.empty();
-    words.push_back(by_name ? "" : hex(at.place.log));
+    words.push_back(hex(at.place.log));
     words.push_back(pending.tag);
     words.push_back(batch.key);
     words.push_back(digest_hex(batch.digest));
@@ -86,21 +85,43 @@ std::vector<std::string> RedisStore::words_of(const Pending& pending,
 // Nothing: begin again.
 Result<std::optional<Appended>> RedisStore::attempt(Pending& pending) {
     if (pending.batch.fork) pending.mode = "fork";
-    const auto known = places_.find(pending.tag);
-    KnownConversation at = known.value_or(KnownConversation{.place = {pending.tag, {}}});
-    if (!pending.batch.fork && !pending.batch.patch.empty()) return write_patched(pending, at);
-    return write_to(pending, at, !known);
+    auto known = places_.find(pending.tag);
+    const bool fresh = !known;
+    if (fresh) {
+        PAL_TRY(found, name_key(pending.tag));
+        if (!found) return make(pending);
+        pending.name_value = found->raw;
+        known = KnownConversation{.place = found->place, .linked = found->linked};
+    }
+    if (!pending.batch.fork && !pending.batch.patch.empty())
+        return write_patched(pending, *known, fresh);
+    return write_to(pending, *known, fresh);
+}
+
+std::vector<std::string> RedisStore::keys_of(const Pending& pending,
+                                             const KnownConversation& at) const {
+    if (pending.made == "own") return {"n"};
+    std::vector<std::string> keys;
+    if (pending.made == "fork") {
+        add_log_keys(pending.batch.fork->parent, keys);
+        keys.insert(keys.end(), {"t", "v"});
+        return keys;
+    }
+    add_log_keys(at.place.log, keys);
+    if (!pending.batch.key.empty()) add_once_keys(at.place.log, keys);
+    return keys;
 }
 
 Result<std::optional<Appended>> RedisStore::write_to(Pending& pending, const KnownConversation& at,
                                                      bool fresh) {
-    PAL_TRY(reply, call(scripts_.append, at.place.tag, words_of(pending, at), Effect::writes));
+    PAL_TRY(reply, call({scripts_.append, at.place.tag, keys_of(pending, at), words_of(pending, at),
+                         Effect::writes}));
     return outcome(pending, at, reply, fresh);
 }
 
 // A patch is merged here, for the revision that was read; the script refuses it for another.
 Result<std::optional<Appended>> RedisStore::write_patched(Pending& pending,
-                                                          const KnownConversation& at) {
+                                                          const KnownConversation& at, bool fresh) {
     auto header = head(pending.name);
     if (!header && header.error().code != ErrorCode::not_found)
         return std::unexpected(header.error());
@@ -111,7 +132,7 @@ Result<std::optional<Appended>> RedisStore::write_patched(Pending& pending,
         if (!patched) pending.refusal = patched.error();
         if (!patched) pending.mode = "dry";
     }
-    return write_to(pending, at, false);
+    return write_to(pending, at, fresh);
 }
 
 Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const KnownConversation& at,
@@ -121,16 +142,7 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
         PAL_TRY(done, finished(pending, at, reply, !pending.made.empty()));
         return done;
     }
-    if (what == "absent") return absent(pending, at, reply.at(2), fresh);
-    if (what == "link") {
-        const auto link = parse_name_key(reply.at(2), pending.tag);
-        if (!link)
-            return fail(ErrorCode::internal, "the name key of " + pending.tag + " is damaged");
-        KnownConversation there{.place = link->place, .linked = true};
-        places_.keep(pending.tag, there);
-        pending.name_value = link->raw;
-        return write_to(pending, there, true);
-    }
+    if (what == "absent") return absent(pending, fresh);
     if (what == "expired") {
         if (pending.batch.if_absent == IfAbsent::fail) return no_conversation(pending.name);
         const auto log = parse_log_id(reply.at(2));
@@ -152,14 +164,9 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
     return std::nullopt;
 }
 
-// The script found no conversation. Its name is free, unless we looked in the wrong place or a fork
-// is being made under it right now.
-Result<std::optional<Appended>> RedisStore::absent(Pending& pending, const KnownConversation& at,
-                                                   const std::string& name_value, bool fresh) {
-    if (!at.linked) {
-        pending.name_value = name_value;
-        return make(pending);
-    }
+// There is no such conversation where its name says. Its name is free, unless we looked in the
+// wrong place or a fork is being made under it right now.
+Result<std::optional<Appended>> RedisStore::absent(Pending& pending, bool fresh) {
     places_.forget(pending.tag);
     if (!fresh) return std::nullopt;
     const auto link = parse_name_key(pending.name_value, pending.tag);
@@ -222,9 +229,11 @@ Result<std::optional<Appended>> RedisStore::make_fork(Pending& pending, TreeLog 
     const std::string uid = hex(pending.fresh), u = key(uid, "u");
     PAL_CHECK(client_->run({.key = u, .words = {"SET", u, *tag}, .effect = Effect::writes}));
     const std::string claim = uid + " " + *tag;
-    PAL_TRY(claimed,
-            call(scripts_.claim, pending.tag,
-                 {pending.name_value, claim, "", std::to_string(claim_ms)}, Effect::writes));
+    PAL_TRY(claimed, call({scripts_.claim,
+                           pending.tag,
+                           {"n"},
+                           {pending.name_value, claim, "", std::to_string(claim_ms)},
+                           Effect::writes}));
     if (claimed.at(1) != "ok") return std::nullopt;
     pending.made = "fork";
     pending.version = tree.version;
@@ -234,7 +243,7 @@ Result<std::optional<Appended>> RedisStore::make_fork(Pending& pending, TreeLog 
     // Refused, or another changed the family: the name goes back.
     const bool unknown = !done && done.error().code == ErrorCode::outcome_unknown;
     if (!unknown && !(done && *done))
-        PAL_CHECK(call(scripts_.claim, pending.tag, {uid, "", "mine"}, Effect::writes));
+        PAL_CHECK(call({scripts_.claim, pending.tag, {"n"}, {uid, "", "mine"}, Effect::writes}));
     return done;
 }
 

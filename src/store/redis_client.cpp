@@ -31,7 +31,8 @@ bool is_transient(const RedisReply& reply) {
     for (const char* word :
          {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "BUSY"})
         if (reply.is_error(word)) return true;
-    return false;
+    // A script met a key of a slot that is on its way to another node.
+    return reply.is_error() && reply.text.find("non local key") != reply.text.npos;
 }
 
 std::string sha1_hex(std::string_view text) {
@@ -73,21 +74,21 @@ RedisClient::RedisClient(RedisOptions options, ReplicaWait wait)
 Result<std::unique_ptr<RedisClient>> RedisClient::open(RedisOptions options, ReplicaWait wait) {
     std::unique_ptr<RedisClient> client(new RedisClient(std::move(options), wait));
     if (client->options_.cluster) PAL_CHECK(client->refresh());
-    if (wait.all) PAL_CHECK(client->count_replicas(wait));
+    if (wait.all) PAL_CHECK(client->count_replicas());
     return client;
 }
 
 // All that are there when the store is opened. One that fails later is still waited for: what it
 // has not confirmed could be lost with the master.
-Result<void> RedisClient::count_replicas(const ReplicaWait&) {
-    if (options_.cluster) {
-        wait_count_ = slots_.replicas_most();
-    } else {
-        PAL_TRY(reply, run({.words = {"INFO", "replication"}}));
+Result<void> RedisClient::count_replicas() {
+    PAL_TRY(replies, ask_masters({"INFO", "replication"}));
+    for (const RedisReply& reply : replies) {
+        std::size_t count = 0;
         const std::size_t at = reply.text.find("connected_slaves:");
         if (at != reply.text.npos)
             std::from_chars(reply.text.data() + at + 17, reply.text.data() + reply.text.size(),
-                            wait_count_);
+                            count);
+        wait_count_ = std::max(wait_count_, count);
     }
     if (wait_count_ > 0) return {};
     return fail(ErrorCode::invalid_request,
@@ -219,9 +220,10 @@ Result<RedisReply> RedisClient::run(const RedisCommand& command) {
             continue;
         }
         if (!reply->is_error()) return reply;
-        const bool follows = reply->is_error("MOVED") || reply->is_error("ASK") ||
-                             is_transient(*reply) || reply->is_error("NOSCRIPT");
-        if (!follows || !in_time) return std::unexpected(error_of_redis(*reply));
+        const bool whole = reply->is_error("NOSCRIPT") && !at.whole;
+        const bool later =
+            reply->is_error("MOVED") || reply->is_error("ASK") || is_transient(*reply);
+        if (!whole && !(later && in_time)) return std::unexpected(error_of_redis(*reply));
         (void)follow(at, std::move(*reply));
     }
 }

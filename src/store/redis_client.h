@@ -57,7 +57,7 @@ private:
     using Words = std::vector<std::string>;
     RedisClient(RedisOptions options, ReplicaWait wait);
     Result<void> refresh();
-    Result<void> count_replicas(const ReplicaWait& wait);
+    Result<void> count_replicas();
     Pool& pool_of(const RedisNode& node);
     RedisNode node_of(std::string_view key) const;
     RedisNode redirected(const RedisReply& reply, const RedisNode& asked);

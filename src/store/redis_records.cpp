@@ -55,12 +55,14 @@ Result<std::uint64_t> RedisStore::put_record(const RecordWrite& write) {
     for (int i = 0; i < attempts_most; ++i) {
         PAL_TRY(drawn, client_->run({.key = v, .words = {"INCR", v}, .effect = Effect::writes}));
         const std::string version = std::to_string(drawn.number);
-        PAL_TRY(reply,
-                call(scripts_.put_record, tag,
-                     {write.key.key, version, write.expected ? std::to_string(*write.expected) : "",
-                      write.ttl ? std::to_string(write.ttl->count()) : "",
-                      write.value ? "set" : "remove", write.value.value_or("")},
-                     Effect::writes));
+        PAL_TRY(reply, call({scripts_.put_record,
+                             tag,
+                             {"r", "z"},
+                             {write.key.key, version,
+                              write.expected ? std::to_string(*write.expected) : "",
+                              write.ttl ? std::to_string(write.ttl->count()) : "",
+                              write.value ? "set" : "remove", write.value.value_or("")},
+                             Effect::writes}));
         if (reply.at(1) == "late") continue;
         if (reply.at(1) == "conflict")
             return fail(ErrorCode::conflict,
@@ -82,12 +84,14 @@ Result<std::uint64_t> RedisStore::put_record(const RecordWrite& write) {
 Result<std::vector<Record>> RedisStore::list_records(const RecordQuery& query) {
     PAL_CHECK(check_id(query.tenant, "tenant"));
     PAL_CHECK(check_id(query.space, "space"));
+    const std::string tag = space_tag(query.tenant, query.space);
     const bool resumed = !query.after.empty() && query.after >= query.prefix;
     const std::string from = resumed ? "(" + query.after : "[" + query.prefix;
-    PAL_TRY(reply, call(scripts_.list_records, space_tag(query.tenant, query.space),
-                        {query.prefix, from,
-                         std::to_string(std::min<std::size_t>(query.limit, INT32_MAX))},
-                        Effect::reads));
+    PAL_TRY(reply, call({scripts_.list_records,
+                         tag,
+                         {"r", "z"},
+                         {query.prefix, from,
+                          std::to_string(std::min<std::size_t>(query.limit, INT32_MAX))}}));
     std::vector<Record> found;
     for (std::size_t i = 2; i + 1 < reply.items.size(); i += 2)
         if (auto record = parse_record({query.tenant, query.space, reply.at(i)}, reply.at(i + 1)))
@@ -97,7 +101,8 @@ Result<std::vector<Record>> RedisStore::list_records(const RecordQuery& query) {
 
 // Removes what has expired in one space and notes when to come back.
 Result<void> RedisStore::prune(const std::string& in, const std::string& member, Time now) {
-    PAL_TRY(reply, call(scripts_.prune_records, member.substr(2), {}, Effect::writes));
+    const std::string tag = member.substr(2);
+    PAL_TRY(reply, call({scripts_.prune_records, tag, {"r", "z"}, {}, Effect::writes}));
     std::vector<std::string> words{"ZREM", in, member};
     if (!reply.at(2).empty()) {
         const std::int64_t next = std::strtoll(reply.at(2).c_str(), nullptr, 10) / minute_ms;

@@ -54,7 +54,11 @@ void RedisStore::forget_removed(const std::string& tag, const Tree& tree) {
             const std::string name = tag_of(old.header.name);
             places_.forget(name);
             if (name != tag)
-                (void)call(scripts_.claim, name, {hex(old.header.log), "", "mine"}, Effect::writes);
+                (void)call({scripts_.claim,
+                            name,
+                            {"n"},
+                            {hex(old.header.log), "", "mine"},
+                            Effect::writes});
             (void)unindex(old, tag);
         }
         if (!change->second) {
@@ -63,6 +67,16 @@ void RedisStore::forget_removed(const std::string& tag, const Tree& tree) {
             (void)client_->run({.key = u, .words = {"DEL", u}, .effect = Effect::writes});
         }
     }
+}
+
+Result<RedisReply> RedisStore::change_tree(const std::string& tag, const Tree& tree,
+                                           std::vector<std::string> words) {
+    std::vector<std::string> keys{"n"};
+    for (const TreeLog& log : tree.all) {
+        add_log_keys(log.header.log, keys);
+        if (tree.logs.changes().contains(log.header.log)) add_once_keys(log.header.log, keys);
+    }
+    return call({scripts_.change, tag, std::move(keys), std::move(words), Effect::writes});
 }
 
 // Nothing: the tree has changed meanwhile, or the log is not what it was taken for.
@@ -79,7 +93,7 @@ Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const 
             if (old.header.log != log && old.named() && expired(old.header, tree.now))
                 words.insert(words.end(), {"X", hex(old.header.log)});
     add_steps(tree.logs, tree.all, words);
-    PAL_TRY(reply, call(scripts_.change, tag, std::move(words), Effect::writes));
+    PAL_TRY(reply, change_tree(tag, tree, std::move(words)));
     if (reply.at(1) != "ok") return std::nullopt;
     forget_removed(tag, tree);
     return receipt;
@@ -130,7 +144,7 @@ Result<std::optional<bool>> RedisStore::scrub_family(const std::string& tag,
     for (const auto& [log, change] : tree.logs.changes())
         writes.insert(writes.end(), {"E", hex(log)});
     if (!dry) std::ranges::move(writes, std::back_inserter(words));
-    PAL_TRY(reply, call(scripts_.change, tag, std::move(words), Effect::writes));
+    PAL_TRY(reply, change_tree(tag, tree, std::move(words)));
     if (reply.at(1) == "kind")
         return fail(ErrorCode::invalid_request, "a scrubbed entry keeps its kind", "body");
     if (reply.at(1) == "missing") return fail(ErrorCode::not_found, "the log owns no such entry");

@@ -3,11 +3,13 @@
 namespace palimpsest {
 namespace {
 
-// KEYS[1] is the name key of the tag, "P:{TAG}:n"; the other keys of the tag are made from it.
+// All keys have one tag, "P:{TAG}:..."; their names are made from that. KEYS names those that a
+// script reads: while a slot moves from node to node, a script runs only where all of them are.
 // ARGV[1] comes back, so that an answer can be told from another's. ARGV[2] is the time, or empty
 // for the server's.
 constexpr const char* prelude = R"lua(#!lua
-local A, base = ARGV, string.sub(KEYS[1], 1, -2)
+local A, base = ARGV, string.match(KEYS[1], '^[^{]*{[^}]*}:')
+local N = base .. 'n'
 local now = tonumber(A[2])
 if not now then
   local t = redis.call('TIME')
@@ -19,20 +21,14 @@ local function keys_of(uid)
 end
 )lua";
 
-// ARGV 3 uid ('' = by the name key), 4 name, 5 key, 6 digest, 7 log, 8 end, 9 basis, 10 epoch,
+// ARGV 3 uid, 4 name, 5 key, 6 digest, 7 log, 8 end, 9 basis, 10 epoch,
 // 11 revision, 12 revision that the patch was made for, 13 number of entries, 14 how it may be made
 // ('' not, 'own', 'fork'), 15 the name key's value then, 16 version of the tree (fork), 17 parent
 // (fork); 16 else: 'fork' when an existing one is refused, 'dry' when nothing shall be written. 18
 // uid and revision of the header that the caller has, 19 number of fields to set; then field and
 // value each; then for each entry kind, time, has a payload, meta, payload.
 constexpr const char* append_text = R"lua(
-local uid, made, n = A[3], A[14], nil
-if made ~= 'fork' then n = redis.call('GET', KEYS[1]) end
-if uid == '' then
-  if not n then return {A[1], 'absent', ''} end
-  if string.find(n, ' ', 1, true) then return {A[1], 'link', n} end
-  uid = n
-end
+local uid, made = A[3], A[14]
 local H, K = base .. 'h:' .. uid, base .. 'k:' .. uid .. ':'
 local h = redis.call('HMGET', H, 'name', 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
                      'expires', 'ttl', 'native', 'tree')
@@ -46,14 +42,14 @@ local function header()
   return uid .. ' ' .. table.concat(hot, ' '), cold
 end
 if made ~= '' then
-  if made == 'own' and (n or '') ~= A[15] then return {A[1], 'moved'} end
+  if made == 'own' and (redis.call('GET', N) or '') ~= A[15] then return {A[1], 'moved'} end
   if redis.call('EXISTS', H) == 1 then return {A[1], 'taken'} end
   if made == 'fork' and (redis.call('GET', base .. 'v') or '0') ~= A[16] then
     return {A[1], 'moved'}
   end
   h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false}
 else
-  if h[1] ~= A[4] then return {A[1], 'absent', n or ''} end
+  if h[1] ~= A[4] then return {A[1], 'absent'} end
   if h[8] and tonumber(h[8]) <= now then return {A[1], 'expired', uid} end
   if A[5] ~= '' then
     local o = redis.call('HGET', K .. num(day), A[5]) or redis.call('HGET', K .. num(day - 1), A[5])
@@ -125,7 +121,7 @@ end
 put('end', num(last)) put('messages', num(messages)) put('basis', basis) put('accessed', num(now))
 if count > 0 or patched or made ~= '' then put('updated', num(now)) end
 if made ~= '' then put('name', A[4]) put('created', num(now)) end
-if made == 'own' then redis.call('SET', KEYS[1], uid) end
+if made == 'own' then redis.call('SET', N, uid) end
 if made == 'fork' then
   redis.call('SADD', base .. 't', uid, A[17])
   redis.call('INCR', base .. 'v')
@@ -134,7 +130,7 @@ if made == 'fork' then
   local P = base .. 'h:' .. A[17]
   if redis.call('EXISTS', P) == 1 then redis.call('HSET', P, 'tree', '1', 'native', '0') end
   for _, key in ipairs(keys_of(A[17])) do redis.call('PERSIST', key) end
-  if redis.call('GET', KEYS[1]) == A[17] then redis.call('PERSIST', KEYS[1]) end
+  if redis.call('GET', N) == A[17] then redis.call('PERSIST', N) end
 end
 if ttl then put('expires', num(now + ttl)) end
 -- The server itself forgets a conversation without forks an hour after it has expired.
@@ -145,12 +141,12 @@ if ttl and not tree and (fresh or now + ttl > native) then
   redis.call('HSET', H, unpack(set))
   local keep = num(ttl + slack + 3600000)
   for _, key in ipairs(keys_of(uid)) do redis.call('PEXPIRE', key, keep) end
-  redis.call('PEXPIRE', KEYS[1], keep)
+  redis.call('PEXPIRE', N, keep)
 else
   redis.call('HSET', H, unpack(set))
   if native > 0 and not ttl then
     for _, key in ipairs(keys_of(uid)) do redis.call('PERSIST', key) end
-    redis.call('PERSIST', KEYS[1])
+    redis.call('PERSIST', N)
     redis.call('HSET', H, 'native', '0')
   end
 end
@@ -224,19 +220,20 @@ end
 return out
 )lua";
 
-// ARGV 3 a uid that is wanted whether it has forks or not.
+// ARGV 3 and further: the uids that the tree had when it was last asked for. Another set of them is
+// 'moved'. A log without forks is its own tree.
 constexpr const char* tree_text = R"lua(
-local uids, seen = redis.call('SMEMBERS', base .. 't'), {}
+local wanted = {}
+for i = 3, #A do wanted[A[i]] = true end
+for _, uid in ipairs(redis.call('SMEMBERS', base .. 't')) do
+  if not wanted[uid] then return {A[1], 'moved'} end
+end
 local out = {A[1], redis.call('GET', base .. 'v') or '0', num(now)}
-if A[3] ~= '' then uids[#uids + 1] = A[3] end
-for _, uid in ipairs(uids) do
-  if not seen[uid] then
-    seen[uid] = true
-    local h = redis.call('HGETALL', base .. 'h:' .. uid)
-    if #h > 0 then
-      out[#out + 1] = uid
-      out[#out + 1] = h
-    end
+for i = 3, #A do
+  local h = redis.call('HGETALL', base .. 'h:' .. A[i])
+  if #h > 0 then
+    out[#out + 1] = A[i]
+    out[#out + 1] = h
   end
 end
 return out
@@ -277,8 +274,8 @@ while i <= #A do
   local step, uid = A[i], A[i + 1]
   local H, E, P = base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid
   if step == 'N' or step == 'D' then
-    local n = redis.call('GET', KEYS[1])
-    if n and string.sub(n, 1, #uid) == uid then redis.call('DEL', KEYS[1]) end
+    local n = redis.call('GET', N)
+    if n and string.sub(n, 1, #uid) == uid then redis.call('DEL', N) end
   end
   if step == 'N' then
     redis.call('HDEL', H, 'name', 'owner', 'title', 'prompt', 'metadata', 'policy', 'ttl',
@@ -320,16 +317,16 @@ return {A[1], 'ok', went}
 // ARGV 3 the value that it must have ('' = none; a uid alone matches every value that begins with
 // it when 5 is 'mine'), 4 the new one ('' = none). A claim on a name that is not yet kept lapses.
 constexpr const char* claim_text = R"lua(
-local n = redis.call('GET', KEYS[1]) or ''
+local n = redis.call('GET', N) or ''
 local fits = n == A[3]
 if A[5] == 'mine' then fits = string.sub(n, 1, #A[3]) == A[3] end
 if not fits then return {A[1], 'moved'} end
 if A[4] == '' then
-  redis.call('DEL', KEYS[1])
+  redis.call('DEL', N)
 elseif tonumber(A[6] or '') then
-  redis.call('SET', KEYS[1], A[4] .. ' ' .. num(now + tonumber(A[6])))
+  redis.call('SET', N, A[4] .. ' ' .. num(now + tonumber(A[6])))
 else
-  redis.call('SET', KEYS[1], A[4])
+  redis.call('SET', N, A[4])
 end
 return {A[1], 'ok', num(now)}
 )lua";

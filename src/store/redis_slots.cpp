@@ -61,7 +61,6 @@ std::optional<SlotMap> SlotMap::parse(const RedisReply& reply, const RedisNode& 
             {host.empty() || host == "?" ? asked.host : host, static_cast<std::uint16_t>(port)});
         for (std::int64_t slot = from; slot <= to; ++slot)
             map.owners_[static_cast<std::size_t>(slot)] = owner;
-        map.replicas_most_ = std::max(map.replicas_most_, range.items.size() - 3);
     }
     if (map.nodes_.empty()) return std::nullopt;
     return map;

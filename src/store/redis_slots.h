@@ -25,14 +25,12 @@ public:
     std::optional<RedisNode> master_of(std::uint16_t slot) const;
     void move(std::uint16_t slot, const RedisNode& node);  // as a MOVED said
     std::vector<RedisNode> masters() const;
-    std::size_t replicas_most() const { return replicas_most_; }
 
 private:
     std::uint16_t index_of(const RedisNode& node);
 
     std::vector<RedisNode> nodes_;
     std::array<std::uint16_t, redis_slot_count> owners_{};  // index in nodes_ + 1; 0: nobody
-    std::size_t replicas_most_ = 0;
 };
 
 // "MOVED 3999 127.0.0.1:6381" and ASK likewise.

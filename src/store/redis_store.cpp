@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "store/epoch_ms.h"
 #include "store/rules.h"
@@ -48,17 +50,32 @@ std::string RedisStore::now_word() const {
     return options_.clock ? std::to_string(ms_of(options_.clock())) : "";
 }
 
-Result<RedisReply> RedisStore::call(const RedisScript& script, const std::string& tag,
-                                    std::vector<std::string> words, Effect effect) {
+Result<RedisReply> RedisStore::call(Script script) {
     const std::string echo = std::to_string(++calls_);
-    RedisCommand command{.key = key(tag, "n"), .effect = effect, .script = &script};
-    command.words = {"1", command.key, echo, now_word()};
-    std::ranges::move(words, std::back_inserter(command.words));
+    RedisCommand command{.effect = script.effect, .script = &script.script};
+    command.words.reserve(script.keys.size() + script.words.size() + 3);
+    command.words.push_back(std::to_string(script.keys.size()));
+    for (const std::string& rest : script.keys) command.words.push_back(key(script.tag, rest));
+    command.key = command.words[1];
+    command.words.push_back(echo);
+    command.words.push_back(now_word());
+    std::ranges::move(script.words, std::back_inserter(command.words));
     PAL_TRY(reply, client_->run(command));
-    if (reply.at(0) != echo)
-        return fail(effect == Effect::writes ? ErrorCode::outcome_unknown : ErrorCode::internal,
-                    "Redis answered another question than the one asked");
-    return std::move(reply);
+    if (reply.at(0) == echo) return std::move(reply);
+    return fail(script.effect == Effect::writes ? ErrorCode::outcome_unknown : ErrorCode::internal,
+                "Redis answered another question than the one asked");
+}
+
+void RedisStore::add_log_keys(const LogId& log, std::vector<std::string>& keys) {
+    const std::string uid = hex(log);
+    for (const char* kind : {"h:", "e:", "p:", "x:"}) keys.push_back(kind + uid);
+}
+
+void RedisStore::add_once_keys(const LogId& log, std::vector<std::string>& keys) const {
+    const Time now = options_.clock ? options_.clock() : system_now();
+    const std::int64_t day = ms_of(now) / key_lifetime.count();
+    for (const std::int64_t one : {day, day - 1})
+        keys.push_back("k:" + hex(log) + ":" + std::to_string(one));
 }
 
 Result<Time> RedisStore::server_time() {
@@ -127,14 +144,29 @@ Result<std::optional<std::string>> RedisStore::tag_of_log(const LogId& log) {
     return reply.text;
 }
 
+// The uids first, then all of them at once: none that is on its way to another node is missed.
 Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag, const LogId& log) {
-    PAL_TRY(reply, call(scripts_.tree, tag, {hex(log)}, Effect::reads));
-    if (reply.items.size() < 3) return odd_answer();
-    std::vector<TreeLog> all;
-    for (std::size_t i = 3; i + 1 < reply.items.size(); i += 2)
-        if (const auto uid = parse_log_id(reply.at(i)))
-            all.push_back(read_header(reply.items[i + 1], *uid));
-    return Tree{reply.at(1), time_of(number_in(reply.at(2))), ForkTree(all), all};
+    const std::string t = key(tag, "t");
+    for (int i = 0; i < 100; ++i) {
+        PAL_TRY(members, client_->run({.key = t, .words = {"SMEMBERS", t}}));
+        std::set<std::string> uids{hex(log)};
+        for (const RedisReply& member : members.items) uids.insert(member.text);
+        std::vector<std::string> keys, words;
+        for (const std::string& uid : uids) {
+            keys.push_back("h:" + uid);
+            words.push_back(uid);
+        }
+        if (!members.items.empty()) keys.insert(keys.end(), {"t", "v"});
+        PAL_TRY(reply, call({scripts_.tree, tag, std::move(keys), std::move(words)}));
+        if (reply.at(1) == "moved") continue;
+        if (reply.items.size() < 3) return odd_answer();
+        std::vector<TreeLog> all;
+        for (std::size_t at = 3; at + 1 < reply.items.size(); at += 2)
+            if (const auto uid = parse_log_id(reply.at(at)))
+                all.push_back(read_header(reply.items[at + 1], *uid));
+        return Tree{reply.at(1), time_of(number_in(reply.at(2))), ForkTree(all), all};
+    }
+    return fail(ErrorCode::unavailable, "others were faster every time; try again");
 }
 
 Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string& tag,
@@ -156,7 +188,10 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
             words.push_back(std::to_string(range.to.value));
         }
     }
-    PAL_TRY(reply, call(scripts_.read, tag, std::move(words), Effect::reads));
+    std::vector<std::string> keys;
+    if (query) add_log_keys(log, keys);
+    if (!query) keys.push_back("h:" + hex(log));
+    PAL_TRY(reply, call({scripts_.read, tag, std::move(keys), std::move(words)}));
     if (reply.at(1) == "absent") return std::nullopt;
     if (reply.items.size() < 4) return odd_answer();
     Found found{read_header(reply.items[3], log), time_of(number_in(reply.at(2))), {}};

@@ -49,9 +49,18 @@ private:
     // ---- keys and scripts
     std::string key(std::string_view tag, std::string_view rest) const;
     std::string now_word() const;
-    // Runs a script on the tag; the words are those after the time.
-    Result<RedisReply> call(const RedisScript& script, const std::string& tag,
-                            std::vector<std::string> words, Effect effect);
+    // What a script is called with: keys without their tag, words after the time.
+    struct Script {
+        const RedisScript& script;
+        const std::string& tag;
+        std::vector<std::string> keys;
+        std::vector<std::string> words;
+        Effect effect = Effect::reads;
+    };
+    Result<RedisReply> call(Script script);
+    // The keys of a log, and those of its idempotency keys that may be read today.
+    static void add_log_keys(const LogId& log, std::vector<std::string>& keys);
+    void add_once_keys(const LogId& log, std::vector<std::string>& keys) const;
     Result<Time> server_time();
 
     // ---- finding
@@ -64,6 +73,8 @@ private:
         std::vector<TreeLog> all;
     };
     Result<Tree> load_tree(const std::string& tag, const LogId& log);
+    Result<RedisReply> change_tree(const std::string& tag, const Tree& tree,
+                                   std::vector<std::string> words);
     struct Found {
         TreeLog log;
         Time now;
@@ -78,11 +89,12 @@ private:
     Result<std::optional<Appended>> attempt(Pending& pending);
     Result<std::optional<Appended>> write_to(Pending& pending, const KnownConversation& at,
                                              bool fresh);
-    Result<std::optional<Appended>> write_patched(Pending& pending, const KnownConversation& at);
+    Result<std::optional<Appended>> write_patched(Pending& pending, const KnownConversation& at,
+                                                  bool fresh);
+    std::vector<std::string> keys_of(const Pending& pending, const KnownConversation& at) const;
     Result<std::optional<Appended>> outcome(Pending& pending, const KnownConversation& at,
                                             const RedisReply& reply, bool fresh);
-    Result<std::optional<Appended>> absent(Pending& pending, const KnownConversation& at,
-                                           const std::string& name_value, bool fresh);
+    Result<std::optional<Appended>> absent(Pending& pending, bool fresh);
     Result<std::optional<Appended>> make(Pending& pending);
     Result<std::optional<Appended>> make_fork(Pending& pending, TreeLog fresh);
     Result<void> check_uid_is_free(const Pending& pending);

@@ -4,35 +4,35 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <memory>
-#include <optional>
 #include <string>
 
-#include "support/servers.h"
+#include "live/live.h"
 
 using namespace palimpsest::testing_support;
 
 int main(int argc, char** argv) {
-    const std::string kind = argc > 1 ? argv[1] : "";
-    std::optional<PostgresServer> postgres;
-    std::optional<RedisServer> redis;
-    std::optional<RedisCluster> cluster;
-    if (kind == "postgres") {
-        postgres.emplace();
-        ::setenv("PAL_TEST_POSTGRES", postgres->url().c_str(), 1);
-    } else if (kind == "redis") {
-        redis.emplace();
-        ::setenv("PAL_TEST_REDIS", redis->url().c_str(), 1);
-    } else if (kind == "cluster") {
-        cluster.emplace();
-        ::setenv("PAL_TEST_CLUSTER", cluster->url().c_str(), 1);
+    RunningServers& servers = running();
+    servers.kind = argc > 1 ? argv[1] : "";
+    const char* variable = nullptr;
+    if (servers.kind == "postgres") {
+        servers.postgres = std::make_unique<PostgresServer>();
+        variable = "PAL_TEST_POSTGRES";
+    } else if (servers.kind == "redis") {
+        servers.redis = std::make_unique<RedisServer>();
+        variable = "PAL_TEST_REDIS";
+    } else if (servers.kind == "cluster") {
+        servers.cluster = std::make_unique<RedisCluster>();
+        variable = "PAL_TEST_CLUSTER";
     } else {
         std::cerr << "usage: live_test postgres|redis|cluster [arguments of gtest]\n";
         return 2;
     }
+    ::setenv(variable, servers.url().c_str(), 1);
     ::setenv("PAL_SEEDS", "3", 0);
-    ::testing::GTEST_FLAG(filter) = "*" + kind + "*:properties.the_loaded_view*";
+    ::testing::GTEST_FLAG(filter) = "*" + servers.kind + "*:live.*:properties.the_loaded_view*";
     ::testing::GTEST_FLAG(brief) = true;
     ::testing::InitGoogleTest(&argc, argv);
-    return RUN_ALL_TESTS();
+    const int result = RUN_ALL_TESTS();
+    servers = {};
+    return result;
 }

@@ -13,10 +13,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <fstream>
 #include <functional>
+#include <future>
 #include <iostream>
+#include <mutex>
 #include <thread>
 
 namespace palimpsest::testing_support {
@@ -46,8 +51,40 @@ void become(const passwd* user) {
         ::_exit(126);
 }
 
-pid_t start(const std::vector<std::string>& words, const std::string& user, int death_signal,
-            const std::string& log_file) {
+// Linux ends a child that asked for it with the thread that made it, so one thread, which lives as
+// long as the program, makes them all.
+pid_t on_lasting_thread(const std::function<pid_t()>& make) {
+    struct Maker {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::deque<std::packaged_task<pid_t()>> tasks;
+    };
+    static Maker& maker = *[] {
+        auto* made = new Maker;
+        std::thread([made] {
+            for (;;) {
+                std::unique_lock hold(made->mutex);
+                made->changed.wait(hold, [made] { return !made->tasks.empty(); });
+                auto task = std::move(made->tasks.front());
+                made->tasks.pop_front();
+                hold.unlock();
+                task();
+            }
+        }).detach();
+        return made;
+    }();
+    std::packaged_task<pid_t()> task(make);
+    std::future<pid_t> result = task.get_future();
+    {
+        const std::lock_guard hold(maker.mutex);
+        maker.tasks.push_back(std::move(task));
+    }
+    maker.changed.notify_one();
+    return result.get();
+}
+
+pid_t start_here(const std::vector<std::string>& words, const std::string& user, int death_signal,
+                 const std::string& log_file) {
     std::vector<char*> argv;
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
@@ -63,6 +100,11 @@ pid_t start(const std::vector<std::string>& words, const std::string& user, int 
     ::dup2(log, 2);
     ::execv(argv[0], argv.data());
     ::_exit(127);
+}
+
+pid_t start(const std::vector<std::string>& words, const std::string& user, int death_signal,
+            const std::string& log_file) {
+    return on_lasting_thread([&] { return start_here(words, user, death_signal, log_file); });
 }
 
 void run(const std::vector<std::string>& words, const std::string& user,
@@ -147,11 +189,19 @@ void ServerProcess::end(int signal) {
 void ServerProcess::kill() {
     end(SIGKILL);
 }
+// With its children, which do the work in PostgreSQL.
+void ServerProcess::signal_all(int signal) {
+    if (pid_ <= 0) return;
+    const std::string id = std::to_string(pid_);
+    std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+    for (pid_t child = 0; file >> child;) ::kill(child, signal);
+    ::kill(pid_, signal);
+}
 void ServerProcess::pause() {
-    if (pid_ > 0) ::kill(pid_, SIGSTOP);
+    signal_all(SIGSTOP);
 }
 void ServerProcess::resume() {
-    if (pid_ > 0) ::kill(pid_, SIGCONT);
+    signal_all(SIGCONT);
 }
 bool ServerProcess::is_running() {
     return pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == 0;
@@ -250,6 +300,33 @@ RedisCluster::RedisCluster(std::size_t masters, std::size_t replicas,
         wait_for([&] { return output_of(ask).find("cluster_state:ok") != std::string::npos; },
                  "the cluster");
     }
+    std::size_t linked = 0;
+    const auto all_linked = [&] {
+        linked = 0;
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            if (cli(i, "info replication").find("master_link_status:up") != std::string::npos)
+                ++linked;
+        return linked == masters * replicas;
+    };
+    wait_for(all_linked, "replication");
+}
+
+std::string RedisCluster::cli(std::size_t node, const std::string& words) const {
+    return output_of(program("redis-cli") + " -p " + std::to_string(nodes_[node]->port()) + " " +
+                     words + " 2>&1");
+}
+
+std::size_t RedisCluster::master_of(const std::string& key) {
+    for (std::size_t asked = 0; asked < nodes_.size(); ++asked) {
+        if (!nodes_[asked]->process().is_running()) continue;
+        const std::string said = cli(asked, "get '" + key + "'");
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            if (said.starts_with("MOVED") &&
+                said.find(":" + std::to_string(nodes_[i]->port())) != std::string::npos)
+                return i;
+        if (said.find("CLUSTERDOWN") == std::string::npos) return asked;
+    }
+    return 0;
 }
 
 std::string RedisCluster::url() const {

@@ -31,6 +31,7 @@ public:
 
 private:
     void end(int signal);
+    void signal_all(int signal);
     pid_t pid_ = -1;
     int stop_signal_;
 };
@@ -88,6 +89,10 @@ public:
                           std::vector<std::string> settings = {});
     std::vector<std::unique_ptr<RedisServer>>& nodes() { return nodes_; }
     std::string url() const;
+    // The place among the nodes of the master that has the key's slot.
+    std::size_t master_of(const std::string& key);
+    // What redis-cli prints, asked of a node.
+    std::string cli(std::size_t node, const std::string& words) const;
 
 private:
     std::vector<std::unique_ptr<RedisServer>> nodes_;
