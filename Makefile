@@ -59,6 +59,7 @@ soak: install
 	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test
 	@PAL_KILL_CYCLES=10000 python3 tests/scripts/store_kill_test.py build/dev .
 	@PAL_FAULT_STRIDE=1 PAL_GROUP_FAULTS=300 python3 tests/scripts/store_io_faults_test.py build/dev .
+	@PAL_HISTORY_OPERATIONS=1000000 python3 tests/scripts/store_history_test.py build/dev .
 	@PAL_DAMAGE_FLIPS=20000 build/dev/faults_test --gtest_brief=1
 	@python3 tests/scripts/store_power_cut.py build/dev . 1000
 

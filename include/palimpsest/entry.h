@@ -109,10 +109,7 @@ struct NoteEntry {
     Bytes body = {};        // JSON
 };
 
-using Body = std::variant<MessageEntry, CompactionEntry, PinEntry, RetractEntry, RewindEntry,
-                          UndoEntry, CheckpointEntry, NoteEntry>;
-
-// The kind of an entry is the index of its body. Numbers are stored: only ever append.
+// The kind of an entry. Numbers are stored: only ever append.
 enum class EntryKind : std::uint8_t {
     message = 0,
     compaction = 1,
@@ -125,8 +122,21 @@ enum class EntryKind : std::uint8_t {
 };
 constexpr std::size_t entry_kind_count = 8;
 std::string_view entry_kind_name(EntryKind kind);
+
+// An entry whose bytes only the holder of a key can read: what an encrypted store hands to the
+// store that keeps it (src/store/sealed_store.h). Nobody else ever sees one.
+struct SealedEntry {
+    EntryKind kind = EntryKind::message;
+    std::string meta = {};
+    Bytes payload = {};
+};
+
+// The alternatives stand in the order of the kinds; the sealed one says its own.
+using Body = std::variant<MessageEntry, CompactionEntry, PinEntry, RetractEntry, RewindEntry,
+                          UndoEntry, CheckpointEntry, NoteEntry, SealedEntry>;
 inline EntryKind kind_of(const Body& body) {
-    return static_cast<EntryKind>(body.index());
+    const auto* sealed = std::get_if<SealedEntry>(&body);
+    return sealed ? sealed->kind : static_cast<EntryKind>(body.index());
 }
 
 // A set of kinds, for reading.

@@ -71,6 +71,11 @@ struct ForkPoint {
     std::uint64_t epoch = 0;
 };
 
+// What an import or a copy brings with it instead of the store's clock.
+struct Stamp {
+    Time created = {}, updated = {}, accessed = {};
+};
+
 // One atomic write: create, append, fork, change of header, or any of them together. An empty batch
 // (no entries, no patch) only counts as an access: it moves `accessed` and `expires`.
 // Checks, in this order: key, incarnation, end, basis, epoch, revision.
@@ -87,6 +92,7 @@ struct Batch {
     std::optional<ForkPoint> fork = {};  // creates a fork: the name must be absent, else conflict
     HeaderPatch patch = {};
     std::vector<Draft> entries = {};
+    std::optional<Stamp> stamp = {};  // `created` counts only when the batch creates
 };
 
 struct Appended {
@@ -134,6 +140,7 @@ struct Replacement {
 struct Receipt {
     std::uint64_t entries = 0, logs = 0;
     std::vector<std::string> kept_for = {};  // names of conversations that still share some of it
+    std::vector<std::string> remains = {};   // where bytes of it may still be, for people
 };
 
 // A small keyed value that is not a conversation. Versions grow over the whole store, so a version
@@ -153,6 +160,7 @@ struct RecordWrite {
     std::optional<std::string> value = {};       // none: remove it
     std::optional<std::uint64_t> expected = {};  // version; 0: it must be absent; else `conflict`
     std::optional<Duration> ttl = {};
+    bool purge = false;  // no byte of the value before stays in any file of the store
 };
 struct RecordQuery {
     std::string tenant = {}, space = {}, prefix = {}, after = {};  // after: a key
@@ -174,6 +182,16 @@ struct Finding {
 struct CheckReport {
     std::uint64_t logs = 0, entries = 0, records = 0;
     std::vector<Finding> findings = {};
+};
+
+// Who and what is in a store, for copies and checks of all of it.
+struct RecordSpace {
+    std::string tenant = {}, space = {};
+    auto operator<=>(const RecordSpace&) const = default;
+};
+struct Contents {
+    std::vector<std::string> tenants = {};  // that have conversations, ascending
+    std::vector<RecordSpace> spaces = {};   // that have records, ascending
 };
 
 class Store {
@@ -205,6 +223,14 @@ public:
     // The default reads every log through the port and checks it for gaps.
     virtual Result<CheckReport> check(std::span<const std::string> tenants);
     virtual Durability durability() const;
+
+    // unprocessable where a store cannot say. May name what has expired.
+    virtual Result<Contents> contents();
+    // A consistent copy, under a path that must not exist yet, which opens as a store of the same
+    // kind. unprocessable for stores that do not lie in files.
+    virtual Result<void> backup(const std::string& path);
+    // Mends what is safe to mend, then checks. The default only checks.
+    virtual Result<CheckReport> repair(std::span<const std::string> tenants);
 };
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -217,6 +243,13 @@ struct StoreOptions {
     std::string holder_address = {};
     std::string holder_token = {};
     bool create = true;
+    // Where the master key of an encrypted store is: file:PATH, env:NAME or command:COMMAND;
+    // several, separated by commas, while keys are changed: the first one seals. Empty: not
+    // encrypted.
+    std::string encryption_key = {};
+    bool raw = false;  // an encrypted store as it lies there, for changing its keys
+    // Told what opening had to mend, in words.
+    std::function<void(std::string_view)> warn = {};
 };
 
 // Opens a store by its URL: `sqlite:palimpsest.db`, `memory:` and the other rows of the table.

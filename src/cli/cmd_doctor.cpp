@@ -10,6 +10,10 @@
 namespace palimpsest {
 namespace {
 
+constexpr Flag flags[] = {
+    {"repair", "", "First mends what is safe: indexes made anew, files of nothing removed."},
+};
+
 // Every conversation must give a view; what does not is a finding, and the rest is still looked at.
 Result<void> check_views(Invocation& call, CheckReport& report) {
     ListQuery query{.tenant = call.settings.tenant, .sort = SortBy::created};
@@ -77,13 +81,16 @@ Result<int> inspect(Invocation& call, const Error& why) {
 
 }  // namespace
 
+extern const Flags doctor_flags;
+const Flags doctor_flags = flags;
+
 Result<int> run_doctor(Invocation& call) {
     auto memory = open_memory(call.settings, {.create = false});
     if (!memory) return inspect(call, memory.error());
     call.memory.emplace(*std::move(memory));
     Store& store = call.memory->store();
     const std::string tenants[] = {call.settings.tenant};
-    PAL_TRY(report, store.check(tenants));
+    PAL_TRY(report, call.arguments.has("repair") ? store.repair(tenants) : store.check(tenants));
     if (const auto views = check_views(call, report); !views)
         report.findings.push_back({"list", call.settings.tenant, views.error().message});
     const Durability durability = store.durability();

@@ -1,6 +1,8 @@
 // erase, scrub: the only commands that remove what was said.
 #include <algorithm>
 
+#include "base/clock.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "engine/present.h"
 
@@ -22,18 +24,74 @@ Result<int> run_scrub(Invocation& call) {
     return 0;
 }
 
-Result<int> run_erase(Invocation& call) {
-    PAL_TRY(receipt, call.memory->erase(call.name()));
+namespace {
+
+constexpr Flag erase_flag_table[] = {
+    {"owner", "NAME", "Erases every conversation of this owner instead of one ID."},
+    {"older-than", "TIME", "Erases those not updated for so long (90d, 24h); with --owner, both."},
+    {"dry-run", "", "Only shows which would go."},
+};
+
+void print_receipt(Invocation& call, const std::string& name, const Receipt& receipt) {
     if (call.json()) {
         print_json(call.out, write_receipt, receipt);
-        return 0;
+        return;
     }
-    call.out.line("erased " + std::to_string(receipt.entries) + " entries");
-    if (receipt.kept_for.empty()) return 0;
+    call.out.line((name.empty() ? "" : printable(name) + ": ") + "erased " +
+                  std::to_string(receipt.entries) + " entries");
+    if (receipt.kept_for.empty()) return;
     std::string forks;
-    for (const std::string& name : receipt.kept_for)
-        forks += (forks.empty() ? "" : ", ") + printable(name);
+    for (const std::string& fork : receipt.kept_for)
+        forks += (forks.empty() ? "" : ", ") + printable(fork);
     call.out.line("kept what these forks share: " + forks);
+}
+
+// Names first, all of them: erasing while paging would move the pages.
+Result<std::vector<ConversationId>> chosen_conversations(Invocation& call) {
+    ListQuery query{.tenant = call.settings.tenant, .owner = call.arguments.get("owner")};
+    query.newest_first = false;
+    std::optional<Time> before;
+    if (const auto age = call.arguments.get("older-than")) {
+        PAL_TRY(duration, parse_duration(*age));
+        before = system_now() - duration;
+    }
+    std::vector<ConversationId> chosen;
+    do {
+        PAL_TRY(page, call.memory->list(query));
+        for (const Header& header : page.headers)
+            if (!before || header.updated < *before) chosen.push_back(header.name);
+        query.after = page.next;
+    } while (!query.after.empty());
+    return chosen;
+}
+
+}  // namespace
+
+extern const Flags erase_flags;
+const Flags erase_flags = erase_flag_table;
+
+Result<int> run_erase(Invocation& call) {
+    const bool many = call.arguments.has("owner") || call.arguments.has("older-than");
+    if (many == (call.arguments.size() > 0))
+        return fail(ErrorCode::invalid_request,
+                    "pal erase takes one ID, or --owner and --older-than");
+    std::vector<ConversationId> chosen;
+    if (many) {
+        PAL_TRY(found, chosen_conversations(call));
+        chosen = std::move(found);
+    } else {
+        chosen.push_back(call.name());
+    }
+    for (const ConversationId& name : chosen) {
+        if (call.arguments.has("dry-run")) {
+            call.out.line(call.json() ? json_string(name.id) : printable(name.id));
+            continue;
+        }
+        const auto receipt = call.memory->erase(name);
+        if (!receipt && many && receipt.error().code == ErrorCode::not_found) continue;
+        if (!receipt) return std::unexpected(receipt.error());
+        print_receipt(call, many ? name.id : "", *receipt);
+    }
     return 0;
 }
 

@@ -68,6 +68,7 @@ struct Describe {
     std::string operator()(const CheckpointEntry& body) const {
         return body.name + (body.metadata == "{}" ? "" : " " + body.metadata);
     }
+    std::string operator()(const SealedEntry&) const { return "sealed"; }
     std::string operator()(const NoteEntry& body) const {
         return body.kind + " " + std::string(view_of(body.body));
     }

@@ -13,6 +13,7 @@
 #include "net/listen.h"
 #include "palimpsest/model.h"
 #include "server/server.h"
+#include "store/sweep_guard.h"
 
 namespace palimpsest {
 namespace {
@@ -46,8 +47,10 @@ sigset_t block_stop_signals() {
 void wait_for_stop(const sigset_t& signals, Store& store) {
     constexpr timespec between_sweeps{.tv_sec = 60, .tv_nsec = 0};
     constexpr std::size_t swept_at_once = 1000;
+    SweepGuard guard;
     while (sigtimedwait(&signals, nullptr, &between_sweeps) < 0)
-        if (errno == EAGAIN) (void)store.sweep(swept_at_once);
+        if (errno == EAGAIN && guard.may_sweep(system_now(), running_time()))
+            (void)store.sweep(swept_at_once);
 }
 
 void write_log_line(std::string_view line) {

@@ -15,25 +15,31 @@
 
 namespace palimpsest {
 
+extern const Flags copy_flags, doctor_flags, erase_flags, export_flags, import_flags, keys_flags;
 extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
     convert_flags, count_flags, edit_flags, encode_flags, fork_flags, list_flags, log_flags,
     repair_flags, retract_flags, simulate_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
+Result<int> run_backup(Invocation& call);
 Result<int> run_chat(Invocation& call);
 Result<int> run_checkpoint(Invocation& call);
 Result<int> run_checkpoints(Invocation& call);
 Result<int> run_compact(Invocation& call);
 Result<int> run_completion(Invocation& call);
 Result<int> run_convert(Invocation& call);
+Result<int> run_copy(Invocation& call);
 Result<int> run_count(Invocation& call);
 Result<int> run_decode(Invocation& call);
 Result<int> run_doctor(Invocation& call);
 Result<int> run_encode(Invocation& call);
 Result<int> run_erase(Invocation& call);
+Result<int> run_export(Invocation& call);
 Result<int> run_fork(Invocation& call);
 Result<int> run_help(Invocation& call);
+Result<int> run_import(Invocation& call);
+Result<int> run_keys(Invocation& call);
 Result<int> run_list(Invocation& call);
 Result<int> run_log(Invocation& call);
 Result<int> run_pin(Invocation& call);
@@ -98,10 +104,20 @@ constexpr Command table[] = {
      none, 0, &simulate_flags, run_simulate},
     {"scrub", "ID SEQ...", "Remove the content of messages for good, in every fork.",
      write, 0, nullptr, run_scrub},
-    {"erase", "ID", "Remove a conversation for good; forks keep what they share.",
-     write, 0, nullptr, run_erase},
+    {"erase", "[ID]", "Remove conversations for good; forks keep what they share.",
+     write, 0, &erase_flags, run_erase},
+    {"import", "FILE...", "Bring in conversations of other programs; print their ids.",
+     write, 0, &import_flags, run_import},
+    {"export", "ID", "Write a conversation out, whole or in another program's format.",
+     read, 0, &export_flags, run_export},
+    {"copy", "", "Copy a store into another; can be broken off and repeated.",
+     read, 0, &copy_flags, run_copy},
+    {"backup", "FILE", "Take a consistent copy of a live sqlite or files store.",
+     read, 0, nullptr, run_backup},
+    {"keys", "new|rotate [FILE]", "Make or change the master key of encrypted stores.",
+     none, store_scope, &keys_flags, run_keys},
     {"doctor", "", "Check a store; exit status 1 when something is wrong.",
-     none, store_scope, nullptr, run_doctor},
+     none, store_scope, &doctor_flags, run_doctor},
     {"validate", "[FILE]", "Tell which provider rules a list or request breaks; exit 1 if any.",
      none, 0, &validate_flags, run_validate, prepare_document},
     {"repair", "[FILE]", "Make a list or request sendable; report what was done.",

@@ -15,6 +15,8 @@ void print_warning(std::string_view message) {
 }  // namespace
 
 Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
+    options.encryption_key = settings.encryption_key;
+    options.warn = print_warning;
     PAL_TRY(store, open_store_or_holder(settings.store, options));
     const std::string& file = settings.tokenizer_file;
     PAL_TRY(tokenizer, open_named_tokenizer(file.empty() ? settings.tokenizer : file));

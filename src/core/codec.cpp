@@ -5,7 +5,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 1, sealed_version = 2;
 
 void put(WireWriter& out, const Range& range) {
     out.varint(range.from.value);
@@ -270,6 +270,11 @@ Body read_note(WireReader& in, const Bytes& payload, bool&) {
     return entry;
 }
 
+Bytes write(WireWriter& out, const SealedEntry& entry) {
+    out.bytes(entry.meta);
+    return entry.payload;
+}
+
 using ReadBody = Body (*)(WireReader&, const Bytes&, bool&);
 constexpr ReadBody readers[entry_kind_count] = {
     read_message_entry, read_compaction, read_pin,        read_retract,
@@ -280,7 +285,7 @@ constexpr ReadBody readers[entry_kind_count] = {
 
 EncodedBody encode_body(const Body& body) {
     WireWriter out;
-    out.byte(version);
+    out.byte(std::holds_alternative<SealedEntry>(body) ? sealed_version : version);
     Bytes payload = std::visit([&](const auto& entry) { return write(out, entry); }, body);
     return {out.take(), std::move(payload)};
 }
@@ -292,6 +297,8 @@ Result<Body> decode_body(EntryKind kind, std::string_view meta, const Bytes& pay
                                              "; the store was written by a newer version");
     WireReader in(meta);
     const std::uint8_t found = in.byte();
+    if (in.ok() && found == sealed_version)
+        return SealedEntry{kind, std::string(in.bytes(in.left())), payload};
     if (in.ok() && found != version)
         return fail(ErrorCode::internal, "an entry has layout version " + std::to_string(found) +
                                              ", this program knows version 1; use a newer program");

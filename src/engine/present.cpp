@@ -95,6 +95,7 @@ struct BodyWriter {
         json_or_text(out.key("metadata"), body.metadata);
         out.end_object();
     }
+    void operator()(const SealedEntry&) const { out.null(); }
     void operator()(const NoteEntry& body) const {
         out.begin_object().field("kind", body.kind);
         raw_or_null(out.key("body"), view_of(body.body));
@@ -260,6 +261,8 @@ void write_receipt(JsonWriter& out, const Receipt& receipt) {
     field(out, "logs", receipt.logs);
     out.key("kept_for").begin_array();
     for (const std::string& name : receipt.kept_for) out.string(name);
+    out.end_array().key("remains").begin_array();
+    for (const std::string& place : receipt.remains) out.string(place);
     out.end_array().end_object();
 }
 

@@ -23,6 +23,7 @@ struct Settings {
     std::string config = {};
     bool json = false;
     std::string store = "sqlite:palimpsest.db";
+    std::string encryption_key = {};
     std::string tenant = "default";
     std::uint64_t message_bytes_max = 16u << 20;
     std::string tokenizer = "o200k_base";

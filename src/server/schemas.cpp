@@ -105,8 +105,10 @@ constexpr Schema table[] = {
      R"({"type":"object","required":["entries","logs","kept_for"],
         "properties":{"entries":{"$ref":"#/components/schemas/Count"},
         "logs":{"$ref":"#/components/schemas/Count"},"kept_for":{"type":"array",
-        "items":{"type":"string"},"description":"conversations that still share some of it"}}})",
-     R"({"entries":12,"logs":1,"kept_for":[]})"},
+        "items":{"type":"string"},"description":"conversations that still share some of it"},
+        "remains":{"type":"array","items":{"type":"string"},
+        "description":"where bytes of it may still be"}}})",
+     R"({"entries":12,"logs":1,"kept_for":[],"remains":[]})"},
 
     // ---- the log and the view -------------------------------------------------------------------
     {"NewMessages",

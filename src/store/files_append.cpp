@@ -246,6 +246,7 @@ Result<FilesWriter::Staged> FilesStore::join_put(const RecordWrite& write, Files
     version = std::max(catalog_.record_version, change.record_version) + 1;
     change.record_version = version;
     change.sync = true;
+    change.purge = change.purge || write.purge;
     if (!write.value) {
         change.records[write.key] = std::nullopt;
         return FilesWriter::Staged::added;

@@ -39,7 +39,8 @@ Result<std::unique_ptr<Store>> open_files_store(std::string_view rest,
     FilesStoreOptions chosen{.path = store_path(rest),
                              .clock = options.clock,
                              .holder = own_lock_info(options),
-                             .create = options.create};
+                             .create = options.create,
+                             .warn = options.warn};
     if (chosen.path.empty() || chosen.path.find('\0') != std::string::npos)
         return fail(ErrorCode::invalid_request, "files: needs the path of a folder", "store");
     const std::size_t mark = std::min(rest.find('?'), rest.size());

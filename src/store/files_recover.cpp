@@ -152,18 +152,6 @@ void fill_catalog(FilesCatalog& catalog, Logs logs, std::vector<std::string>& no
     catalog.tie();
 }
 
-// What a life that ended early had begun and not promised.
-Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog) {
-    PAL_TRY(names, folder.log_files());
-    for (const LogFileName& name : names) {
-        const FilesLog* log = catalog.find(name.log);
-        if (log && (name.part || name.number == log->version)) continue;
-        name.part ? folder.remove_part(name.log, name.number)
-                  : folder.remove({name.log, name.number});
-    }
-    return {};
-}
-
 // All that was found is durable, and the journal empty.
 Result<void> settle_disk(FilesDisk& disk, const FilesCatalog& catalog) {
     PAL_CHECK(disk.folder->sync());
@@ -179,6 +167,17 @@ Result<void> settle_disk(FilesDisk& disk, const FilesCatalog& catalog) {
 }
 
 }  // namespace
+
+Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog) {
+    PAL_TRY(names, folder.log_files());
+    for (const LogFileName& name : names) {
+        const FilesLog* log = catalog.find(name.log);
+        if (log && (name.part || name.number == log->version)) continue;
+        name.part ? folder.remove_part(name.log, name.number)
+                  : folder.remove({name.log, name.number});
+    }
+    return {};
+}
 
 Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCatalog& catalog,
                                   std::vector<std::string>& notices) {

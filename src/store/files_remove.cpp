@@ -92,6 +92,7 @@ Result<Receipt> FilesStore::erase(const ConversationId& name) {
         FilesChange change{.purge = true};
         PAL_TRY(removed, detach(*log, change));
         receipt = std::move(removed);
+        receipt.remains = {"backups and copies that were made before"};
         return writer_->commit(change);
     };
     PAL_CHECK(writer_->run_alone(work));

@@ -50,8 +50,11 @@ Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) 
     PAL_CHECK(make_folder(path, options.sync != FilesSync::never));
     PAL_CHECK(check_folder(path));
     std::unique_ptr<FilesStore> store(new FilesStore(std::move(lock), std::move(options)));
+    std::vector<std::string> notices;
     PAL_TRY(disk, open_files_disk(path, store->options_.sync != FilesSync::never, store->catalog_,
-                                  store->notices_));
+                                  notices));
+    if (store->options_.warn)
+        for (const std::string& notice : notices) store->options_.warn(notice);
     store->writer_ = std::make_unique<FilesWriter>(std::move(disk), store->catalog_, store->mutex_,
                                                    store->options_.sync);
     if (store->options_.sync == FilesSync::interval)
@@ -200,6 +203,57 @@ Result<CheckReport> FilesStore::check(std::span<const std::string>) {
     };
     PAL_CHECK(writer_->run_alone(work));
     return report;
+}
+
+Result<Contents> FilesStore::contents() {
+    const std::shared_lock lock(mutex_);
+    Contents found;
+    for (const auto& [name, log] : catalog_.names())
+        if (found.tenants.empty() || found.tenants.back() != name.tenant)
+            found.tenants.push_back(name.tenant);
+    for (const auto& [key, record] : catalog_.records()) {
+        const RecordSpace space{key.tenant, key.space};
+        if (found.spaces.empty() || found.spaces.back() != space) found.spaces.push_back(space);
+    }
+    return found;
+}
+
+// Nobody writes meanwhile; readers go on.
+Result<void> FilesStore::backup(const std::string& path) {
+    std::error_code error;
+    if (fs::exists(path, error))
+        return fail(ErrorCode::conflict, path + " exists; name a folder that does not");
+    const std::string fresh = path + ".new";
+    fs::remove_all(fresh, error);
+    const FilesWriter::Alone work = [&]() -> Result<void> {
+        PAL_CHECK(writer_->checkpoint());
+        writer_->trim_files();
+        std::error_code fault;
+        fs::copy(options_.path, fresh, fs::copy_options::recursive, fault);
+        if (!fault) return {};
+        return fail(code_of_errno(fault.value()), fresh + ": " + fault.message());
+    };
+    PAL_CHECK(writer_->run_alone(work));
+    for (const auto& file : fs::recursive_directory_iterator(fresh, error)) {
+        if (file.is_directory()) {
+            PAL_CHECK(sync_folder(file.path().string()));
+            continue;
+        }
+        PAL_TRY(copy, DiskFile::open(file.path().string(), DiskFile::Mode::write));
+        PAL_CHECK(copy.sync());
+    }
+    PAL_CHECK(sync_folder(fresh));
+    PAL_CHECK(rename_file(fresh, path));
+    return sync_folder(fs::absolute(path, error).parent_path().string());
+}
+
+Result<CheckReport> FilesStore::repair(std::span<const std::string> tenants) {
+    const FilesWriter::Alone work = [&]() -> Result<void> {
+        PAL_CHECK(remove_strays(writer_->folder(), catalog_));
+        return writer_->rewrite_tables();
+    };
+    PAL_CHECK(writer_->run_alone(work));
+    return check(tenants);
 }
 
 Durability FilesStore::durability() const {

@@ -22,6 +22,7 @@ struct FilesStoreOptions {
     Clock clock = {};                             // empty: the system's
     LockInfo holder = {};
     bool create = true;
+    std::function<void(std::string_view)> warn = {};
 };
 
 class FilesStore : public Store {
@@ -43,6 +44,10 @@ public:
     // Looks at every file, whatever tenants are named.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    Result<Contents> contents() override;
+    Result<void> backup(const std::string& path) override;
+    // Makes the index anew and removes files that belong to nothing.
+    Result<CheckReport> repair(std::span<const std::string> tenants) override;
 
     std::uint64_t commits() const { return writer_->commits(); }
 
@@ -73,8 +78,7 @@ private:
 
     StoreLock lock_;
     const FilesStoreOptions options_;
-    std::vector<std::string> notices_;  // what opening had to mend
-    mutable std::shared_mutex mutex_;   // over the catalog
+    mutable std::shared_mutex mutex_;  // over the catalog
     FilesCatalog catalog_;
     std::unique_ptr<FilesWriter> writer_;
     std::jthread syncer_;
@@ -84,6 +88,9 @@ private:
 // `notices` says what had to be mended.
 Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCatalog& catalog,
                                   std::vector<std::string>& notices);
+
+// Removes what belongs to no log: a life that ended early had begun it and not promised it.
+Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog);
 
 // All findings of a store at rest: no writer is at work.
 Result<CheckReport> check_files(FilesFolder& folder, const FilesCatalog& catalog);

@@ -296,16 +296,25 @@ Result<void> FilesWriter::checkpoint() {
         return done;
     }
     all_is_synced();
-    if (disk_.index.wants_compaction())
-        (void)disk_.index.compact(next, [&](const auto& put) {
-            for (const auto& [uid, log] : catalog_.logs()) put(index_key(uid), index_value(*log));
-        });
-    if (disk_.records.wants_compaction())
-        (void)disk_.records.compact(catalog_.record_version, [&](const auto& put) {
-            for (const auto& [key, record] : catalog_.records())
-                put(record_key(key), record_value(record));
-        });
+    if (disk_.index.wants_compaction() || disk_.records.wants_compaction())
+        (void)compact_tables(next);
     return {};
+}
+
+Result<void> FilesWriter::compact_tables(std::uint64_t mark) {
+    PAL_CHECK(disk_.index.compact(mark, [&](const auto& put) {
+        for (const auto& [uid, log] : catalog_.logs()) put(index_key(uid), index_value(*log));
+    }));
+    return disk_.records.compact(catalog_.record_version, [&](const auto& put) {
+        for (const auto& [key, record] : catalog_.records())
+            put(record_key(key), record_value(record));
+    });
+}
+
+Result<void> FilesWriter::rewrite_tables() {
+    PAL_CHECK(get_ready());
+    PAL_CHECK(checkpoint());
+    return compact_tables(disk_.journal.generation());
 }
 
 void FilesWriter::all_is_synced() {

@@ -61,6 +61,8 @@ public:
     Result<void> checkpoint();
     // A checkpoint after which no byte of what was removed so far is in any file.
     Result<void> purge();
+    void trim_files();  // no file is longer than what counts of it
+    Result<void> rewrite_tables();
     // The places of the log's entries are in memory when it returns; also inside `join`.
     Result<void> load(FilesLog& log);
     // A new version of the log's file with what `state` owns of its entries; see files_rewrite.cpp.
@@ -83,7 +85,7 @@ private:
     void finish(const FilesChange& change);
     void checkpoint_if_due();
     void all_is_synced();
-    void trim_files();
+    Result<void> compact_tables(std::uint64_t mark);
     Result<void> write_tables(std::uint64_t mark);
     Result<void> mend();
 

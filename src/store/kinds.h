@@ -9,7 +9,7 @@
 
 namespace palimpsest {
 
-// `?ttl=DURATION&max=N`; 0 switches either off. Defaults: 1h, 10000.
+// `?ttl=DURATION&max=N&sweep=DURATION`; 0 switches each off. Defaults: 1h, 10000, 1m.
 Result<std::unique_ptr<Store>> open_memory_store(std::string_view rest,
                                                  const StoreOptions& options);
 // `PATH?sync=full|normal|off&readers=N`. Defaults: full, 8.

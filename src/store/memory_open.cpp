@@ -18,9 +18,16 @@ Result<void> set_option(MemoryStoreOptions& options, std::string_view name,
         options.ttl = ttl;
         return {};
     }
+    if (name == "sweep") {
+        options.sweep = Duration::zero();
+        if (value == "0") return {};
+        PAL_TRY(interval, parse_duration(value));
+        options.sweep = interval;
+        return {};
+    }
     if (name != "max")
         return fail(ErrorCode::invalid_request,
-                    "memory: has the options ttl and max, not \"" + std::string(name) + "\"",
+                    "memory: has the options ttl, max and sweep, not \"" + std::string(name) + "\"",
                     "store");
     const auto [end, fault] =
         std::from_chars(value.data(), value.data() + value.size(), options.max);

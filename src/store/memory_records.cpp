@@ -70,6 +70,15 @@ Result<std::vector<Record>> MemoryRecords::list(const RecordQuery& query, Time n
     return found;
 }
 
+std::set<RecordSpace> MemoryRecords::spaces() {
+    std::set<RecordSpace> found;
+    for (Shard& shard : shards_) {
+        const std::lock_guard hold(shard.mutex);
+        for (const auto& [key, record] : shard.records) found.insert({key.tenant, key.space});
+    }
+    return found;
+}
+
 void MemoryRecords::sweep(Time now) {
     for (Shard& shard : shards_) {
         const std::lock_guard hold(shard.mutex);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "palimpsest/store.h"
@@ -16,6 +17,7 @@ public:
     Result<Record> get(const RecordKey& key, Time now);
     Result<std::uint64_t> put(const RecordWrite& write, Time now);
     Result<std::vector<Record>> list(const RecordQuery& query, Time now);
+    std::set<RecordSpace> spaces();
     // Removes what has expired.
     void sweep(Time now);
 

@@ -1,11 +1,13 @@
 #include "store/memory_store.h"
 
 #include <algorithm>
+#include <condition_variable>
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "core/metadata.h"
 #include "store/rules.h"
+#include "store/sweep_guard.h"
 
 namespace palimpsest {
 namespace {
@@ -61,7 +63,18 @@ Result<Entry*> entry_to_scrub(MemoryLog& log, const Replacement& replacement) {
 
 }  // namespace
 
-MemoryStore::MemoryStore(MemoryStoreOptions options) : options_(with_clock(std::move(options))) {}
+MemoryStore::MemoryStore(MemoryStoreOptions options) : options_(with_clock(std::move(options))) {
+    if (options_.sweep <= Duration::zero()) return;
+    sweeper_ = std::jthread([this](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock hold(mutex);
+        SweepGuard guard;
+        while (!wake.wait_for(hold, stop, options_.sweep, [] { return false; }) &&
+               !stop.stop_requested())
+            if (guard.may_sweep(options_.clock(), running_time())) (void)sweep(SIZE_MAX);
+    });
+}
 
 // ---- finding ------------------------------------------------------------------------------------
 
@@ -420,6 +433,16 @@ Result<std::uint64_t> MemoryStore::put_record(const RecordWrite& write) {
 
 Result<std::vector<Record>> MemoryStore::list_records(const RecordQuery& query) {
     return records_.list(query, options_.clock());
+}
+
+Result<Contents> MemoryStore::contents() {
+    std::set<std::string> tenants;
+    for (NameShard& shard : names_) {
+        const std::lock_guard hold(shard.mutex);
+        for (const auto& [name, log] : shard.logs) tenants.insert(name.tenant);
+    }
+    const std::set<RecordSpace> spaces = records_.spaces();
+    return Contents{{tenants.begin(), tenants.end()}, {spaces.begin(), spaces.end()}};
 }
 
 Durability MemoryStore::durability() const {

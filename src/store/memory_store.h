@@ -6,14 +6,15 @@
 // copied.
 //
 // A conversation that has expired is invisible at once; what it leaves behind goes when something
-// touches it, or with sweep(). When there are more than `max` conversations the one least recently
-// accessed goes; a new conversation is never the one to go.
+// touches it, with sweep(), or in the background. When there are more than `max` conversations the
+// one least recently accessed goes; a new conversation is never the one to go.
 #pragma once
 #include <array>
 #include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "palimpsest/store.h"
@@ -25,6 +26,7 @@ namespace palimpsest {
 struct MemoryStoreOptions {
     std::optional<Duration> ttl = std::chrono::hours(1);  // of conversations that name none
     std::size_t max = 10'000;                             // conversations; 0: any number
+    Duration sweep = std::chrono::minutes(1);  // between sweeps in the background; 0: none
     Clock clock = {};
 };
 
@@ -44,6 +46,7 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override;
+    Result<Contents> contents() override;
 
 private:
     using LogPtr = std::shared_ptr<MemoryLog>;
@@ -86,6 +89,7 @@ private:
     std::atomic<std::size_t> conversations_ = 0;
     std::atomic<std::uint64_t> touches_ = 0;
     MemoryRecords records_;
+    std::jthread sweeper_;  // the last: it ends before what it sweeps
 };
 
 }  // namespace palimpsest

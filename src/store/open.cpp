@@ -4,12 +4,14 @@
 
 #include "palimpsest/store.h"
 #include "store/kinds.h"
+#include "store/sealed_store.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr StoreKind kinds[] = {
-    {"memory", open_memory_store, "memory:[?ttl=1h&max=10000]  in memory, gone with the process"},
+    {"memory", open_memory_store,
+     "memory:[?ttl=1h&max=10000&sweep=1m]  in memory, gone with the process"},
     {"sqlite", open_sqlite_store, "sqlite:PATH[?sync=full&readers=8]  one file, durable"},
     {"files", open_files_store,
      "files:DIR[?sync=always&interval=1s]  a folder, a file for each conversation, durable"},
@@ -19,6 +21,21 @@ constexpr StoreKind kinds[] = {
      "redis://HOST:PORT/DB[?cluster=1&prefix=P&wait=1]  a server or cluster, kept 24h by default"},
     {"rediss", open_rediss_store, "rediss://HOST:PORT/DB[?ca=FILE]  the same over TLS"},
 };
+
+// A store that was sealed once is never used without its key.
+Result<std::unique_ptr<Store>> sealed_or_plain(std::unique_ptr<Store> inner,
+                                               const StoreOptions& options) {
+    if (options.raw) return inner;
+    if (!options.encryption_key.empty()) {
+        PAL_TRY(masters, read_master_keys(options.encryption_key));
+        return SealedStore::open(std::move(inner), std::move(masters));
+    }
+    PAL_TRY(sealed, SealedStore::is_sealed(*inner));
+    if (!sealed) return inner;
+    return fail(ErrorCode::forbidden,
+                "this store is encrypted: say where its key is with --encryption-key",
+                "encryption_key");
+}
 
 }  // namespace
 
@@ -30,8 +47,10 @@ Result<std::unique_ptr<Store>> open_store(std::string_view url, const StoreOptio
     const std::size_t colon = url.find(':');
     const std::string_view scheme = url.substr(0, colon);
     const auto kind = std::ranges::find(kinds, scheme, &StoreKind::scheme);
-    if (colon != std::string_view::npos && kind != std::end(kinds))
-        return kind->open(url.substr(colon + 1), options);
+    if (colon != std::string_view::npos && kind != std::end(kinds)) {
+        PAL_TRY(inner, kind->open(url.substr(colon + 1), options));
+        return sealed_or_plain(std::move(inner), options);
+    }
     std::string known;
     for (const StoreKind& row : kinds)
         known += (known.empty() ? "" : ", ") + std::string(row.scheme) + ":";

@@ -173,9 +173,13 @@ void fields(Io& io, ForkPoint& v) {
     io(v.parent, v.at, v.basis, v.messages, v.epoch);
 }
 template <class Io>
+void fields(Io& io, Stamp& v) {
+    io(v.created, v.updated, v.accessed);
+}
+template <class Io>
 void fields(Io& io, Batch& v) {
     io(v.key, v.digest, v.expected_log, v.expected_end, v.expected_basis, v.expected_epoch,
-       v.expected_revision, v.if_absent, v.new_log, v.fork, v.patch, v.entries);
+       v.expected_revision, v.if_absent, v.new_log, v.fork, v.patch, v.entries, v.stamp);
 }
 template <class Io>
 void fields(Io& io, Appended& v) {
@@ -203,7 +207,7 @@ void fields(Io& io, Replacement& v) {
 }
 template <class Io>
 void fields(Io& io, Receipt& v) {
-    io(v.entries, v.logs, v.kept_for);
+    io(v.entries, v.logs, v.kept_for, v.remains);
 }
 template <class Io>
 void fields(Io& io, RecordKey& v) {
@@ -215,11 +219,19 @@ void fields(Io& io, Record& v) {
 }
 template <class Io>
 void fields(Io& io, RecordWrite& v) {
-    io(v.key, v.value, v.expected, v.ttl);
+    io(v.key, v.value, v.expected, v.ttl, v.purge);
 }
 template <class Io>
 void fields(Io& io, RecordQuery& v) {
     io(v.tenant, v.space, v.prefix, v.after, v.limit);
+}
+template <class Io>
+void fields(Io& io, RecordSpace& v) {
+    io(v.tenant, v.space);
+}
+template <class Io>
+void fields(Io& io, Contents& v) {
+    io(v.tenants, v.spaces);
 }
 template <class Io>
 void fields(Io& io, Durability& v) {

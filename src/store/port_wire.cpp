@@ -8,8 +8,9 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view names[] = {
-    "head",       "head_of_log", "append",       "read",  "list",  "scrub",      "erase",
-    "get_record", "put_record",  "list_records", "sweep", "check", "durability",
+    "head",       "head_of_log", "append",     "read",         "list",  "scrub",
+    "erase",      "get_record",  "put_record", "list_records", "sweep", "check",
+    "durability", "contents",    "backup",     "repair",
 };
 static_assert(std::size(names) == store_operation_count);
 
@@ -97,10 +98,20 @@ std::string serve_operation(Store& store, StoreOperation operation, std::string_
                 request, [&](auto& tenants) { return store.check(tenants); });
         case StoreOperation::durability:
             return serve<>(request, [&] { return Result<Durability>(store.durability()); });
+        case StoreOperation::contents:
+            return serve<>(request, [&] { return store.contents(); });
+        case StoreOperation::backup:
+            return serve<std::string>(request, [&](auto& path) { return store.backup(path); });
+        case StoreOperation::repair:
+            return serve<std::vector<std::string>>(
+                request, [&](auto& tenants) { return store.repair(tenants); });
     }
     return error_reply({ErrorCode::invalid_request, "the store has no such operation"});
 }
 
+std::string encode_request(const std::string& path) {
+    return encode(path);
+}
 std::string encode_request(const ConversationId& name) {
     return encode(name);
 }
@@ -175,5 +186,6 @@ template Result<std::vector<Record>> decode_reply(std::string_view);
 template Result<std::uint64_t> decode_reply(std::string_view);
 template Result<CheckReport> decode_reply(std::string_view);
 template Result<Durability> decode_reply(std::string_view);
+template Result<Contents> decode_reply(std::string_view);
 
 }  // namespace palimpsest

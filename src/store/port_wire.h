@@ -16,7 +16,7 @@
 
 namespace palimpsest {
 
-constexpr std::uint8_t port_wire_version = 1;
+constexpr std::uint8_t port_wire_version = 2;
 
 // One name for each operation of the port, as it stands in the route.
 enum class StoreOperation : std::uint8_t {
@@ -33,8 +33,11 @@ enum class StoreOperation : std::uint8_t {
     sweep,
     check,
     durability,
+    contents,
+    backup,
+    repair,
 };
-constexpr std::size_t store_operation_count = 13;
+constexpr std::size_t store_operation_count = 16;
 std::string_view operation_name(StoreOperation operation);
 std::optional<StoreOperation> operation_by_name(std::string_view name);
 
@@ -54,11 +57,12 @@ std::string encode_request(const RecordKey& key);
 std::string encode_request(const RecordWrite& write);
 std::string encode_request(const RecordQuery& query);
 std::string encode_request(std::uint64_t limit);
+std::string encode_request(const std::string& path);
 std::string encode_request(const std::vector<std::string>& tenants);
 std::string encode_request();
 
 // T is one of the port's result types: Header, Appended, std::vector<Entry>, Page, Receipt,
-// Record, std::vector<Record>, std::uint64_t, CheckReport, Durability; or void.
+// Record, std::vector<Record>, std::uint64_t, CheckReport, Durability, Contents; or void.
 template <class T>
 Result<T> decode_reply(std::string_view reply);
 

@@ -29,13 +29,15 @@ constexpr int tries_with_nobody_max = 4;
 bool writes(StoreOperation operation) {
     return operation == StoreOperation::append || operation == StoreOperation::scrub ||
            operation == StoreOperation::erase || operation == StoreOperation::put_record ||
-           operation == StoreOperation::sweep;
+           operation == StoreOperation::sweep || operation == StoreOperation::backup ||
+           operation == StoreOperation::repair;
 }
 
 // May read or rewrite a large part of the store before the first byte of its answer.
 bool takes_long(StoreOperation operation) {
     return operation == StoreOperation::check || operation == StoreOperation::scrub ||
-           operation == StoreOperation::erase || operation == StoreOperation::sweep;
+           operation == StoreOperation::erase || operation == StoreOperation::sweep ||
+           operation == StoreOperation::backup || operation == StoreOperation::repair;
 }
 
 class RemoteStore final : public Store {
@@ -80,6 +82,16 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override {
         const std::vector<std::string> copy(tenants.begin(), tenants.end());
         return call<CheckReport>(StoreOperation::check, encode_request(copy));
+    }
+    Result<Contents> contents() override {
+        return call<Contents>(StoreOperation::contents, encode_request());
+    }
+    Result<void> backup(const std::string& path) override {
+        return call<void>(StoreOperation::backup, encode_request(path));
+    }
+    Result<CheckReport> repair(std::span<const std::string> tenants) override {
+        const std::vector<std::string> copy(tenants.begin(), tenants.end());
+        return call<CheckReport>(StoreOperation::repair, encode_request(copy));
     }
     // Unknown when the server cannot be asked.
     Durability durability() const override {

@@ -12,6 +12,8 @@ std::size_t content_bytes(const Body& body) {
     if (const auto* entry = std::get_if<MessageEntry>(&body))
         return view_of(entry->message.raw).size();
     if (const auto* note = std::get_if<NoteEntry>(&body)) return view_of(note->body).size();
+    if (const auto* sealed = std::get_if<SealedEntry>(&body))
+        return view_of(sealed->payload).size();
     std::size_t bytes = 0;
     if (const auto* entry = std::get_if<CompactionEntry>(&body))
         for (const Edit& edit : entry->edits) bytes += view_of(edit.result).size();
@@ -137,6 +139,7 @@ Header new_header(const ConversationId& name, const LogId& log, const Batch& bat
 
 Result<void> apply_batch(Header& header, const Batch& batch, Time now) {
     if (!batch.patch.empty()) PAL_CHECK(apply_patch(header, batch.patch));
+    const bool fresh = header.created == now;
     for (const Draft& draft : batch.entries) {
         header.end = header.end + 1;
         if (kind_of(draft.body) == EntryKind::message) ++header.messages;
@@ -145,12 +148,18 @@ Result<void> apply_batch(Header& header, const Batch& batch, Time now) {
     if (!batch.patch.empty() || !batch.entries.empty()) header.updated = now;
     header.accessed = now;
     header.expires = header.ttl ? std::optional(now + *header.ttl) : std::nullopt;
+    if (batch.stamp) {
+        if (fresh) header.created = batch.stamp->created;
+        header.updated = batch.stamp->updated;
+        header.accessed = batch.stamp->accessed;
+    }
     return {};
 }
 
 void remove_content(Body& body) {
     if (auto* entry = std::get_if<MessageEntry>(&body)) entry->message.raw = nullptr;
     if (auto* note = std::get_if<NoteEntry>(&body)) note->body = nullptr;
+    if (auto* sealed = std::get_if<SealedEntry>(&body)) sealed->payload = nullptr;
     if (auto* entry = std::get_if<CompactionEntry>(&body))
         for (Edit& edit : entry->edits) edit.result = nullptr;
 }

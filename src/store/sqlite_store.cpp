@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "store/files_disk.h"
 #include "store/rules.h"
 #include "store/sqlite_check.h"
 #include "store/sqlite_logs.h"
@@ -141,6 +142,7 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
         return {};
     };
     PAL_CHECK(with_advice(writer_.run_and_purge(work)));
+    receipt.remains = {"backups and copies that were made before"};
     return receipt;
 }
 
@@ -152,7 +154,8 @@ Result<std::uint64_t> SqliteStore::put_record(const RecordWrite& write) {
         version = written;
         return {};
     };
-    PAL_CHECK(writer_.run(work, write.value ? write.value->size() : 0));
+    const std::size_t bytes = write.value ? write.value->size() : 0;
+    PAL_CHECK(write.purge ? writer_.run_and_purge(work) : writer_.run(work, bytes));
     return version;
 }
 
@@ -187,6 +190,51 @@ Result<std::size_t> SqliteStore::sweep(std::size_t limit) {
 Result<CheckReport> SqliteStore::check(std::span<const std::string>) {
     PAL_TRY(db, readers_.borrow());
     return check_sqlite(*db, options_.path);
+}
+
+Result<Contents> SqliteStore::contents() {
+    PAL_TRY(db, readers_.borrow());
+    Contents found;
+    SqliteQuery tenants =
+        (*db).query("SELECT DISTINCT tenant FROM log WHERE name IS NOT NULL ORDER BY tenant");
+    for (;;) {
+        PAL_TRY(row, tenants.step());
+        if (!row) break;
+        found.tenants.emplace_back(tenants.bytes_at(0));
+    }
+    SqliteQuery spaces =
+        (*db).query("SELECT DISTINCT tenant, space FROM record ORDER BY tenant, space");
+    for (;;) {
+        PAL_TRY(row, spaces.step());
+        if (!row) break;
+        found.spaces.push_back({std::string(spaces.bytes_at(0)), std::string(spaces.bytes_at(1))});
+    }
+    return found;
+}
+
+Result<void> SqliteStore::backup(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error))
+        return fail(ErrorCode::conflict, path + " exists; name a file that does not");
+    const std::string fresh = path + ".new";
+    std::filesystem::remove(fresh, error);
+    {
+        PAL_TRY(db, SqliteDatabase::open(options_.path, SqliteDatabase::Mode::read_only));
+        SqliteQuery copy = db->query("VACUUM INTO ?");
+        copy.text(fresh);
+        PAL_CHECK(copy.run());
+    }
+    PAL_TRY(file, DiskFile::open(fresh, DiskFile::Mode::write));
+    PAL_CHECK(file.sync());
+    PAL_CHECK(rename_file(fresh, path));
+    const std::filesystem::path parent = std::filesystem::absolute(path, error).parent_path();
+    return sync_folder(parent.string());
+}
+
+Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
+    const SqliteWriter::Work work = [](SqliteDatabase& db) { return db.execute("REINDEX"); };
+    PAL_CHECK(writer_.run(work));
+    return check(tenants);
 }
 
 Durability SqliteStore::durability() const {

@@ -42,6 +42,10 @@ public:
     // Looks at the whole file, whatever tenants are named.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    Result<Contents> contents() override;
+    Result<void> backup(const std::string& path) override;
+    // Makes the indexes anew.
+    Result<CheckReport> repair(std::span<const std::string> tenants) override;
 
     std::uint64_t commits() const { return writer_.commits(); }
 

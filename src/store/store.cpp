@@ -56,7 +56,7 @@ private:
                  "entry " + std::to_string(entry.seq.value) + " counts " +
                      std::to_string(entry.ordinal) + " messages, not " + std::to_string(messages_));
         messages_ = entry.ordinal;
-        if (basis_of(entry.body)) basis_ = entry.seq;
+        if (basis_kinds.has(kind_of(entry.body))) basis_ = entry.seq;
     }
 
     // How many messages the lineage has at the base, from the parent's own entry there.
@@ -119,6 +119,19 @@ Result<CheckReport> Store::check(std::span<const std::string> tenants) {
 
 Durability Store::durability() const {
     return {};
+}
+
+Result<Contents> Store::contents() {
+    return fail(ErrorCode::unprocessable, "this store cannot list its tenants; name one");
+}
+
+Result<void> Store::backup(const std::string&) {
+    return fail(ErrorCode::unprocessable,
+                "this store is not backed up here: use the tools of its server, or `pal copy`");
+}
+
+Result<CheckReport> Store::repair(std::span<const std::string> tenants) {
+    return check(tenants);
 }
 
 }  // namespace palimpsest

@@ -7,6 +7,8 @@
 //   store_faults fill URL [BYTES]            appends until one fails, then waits for a line on
 //                                            standard input and tries again, until `end`
 //   store_faults scenario URL                one of everything; says how each step ended
+//   store_faults history URL THREADS RUN     appends and reads until it is killed; says when each
+//                                            began and ended, for list_append_test.py
 //   store_faults dump URL                    all that is there, and what check() finds
 #include <algorithm>
 #include <iostream>
@@ -105,6 +107,63 @@ int fill(const std::string& url, std::size_t bytes) {
         }
         say("waiting");
     }
+    return 0;
+}
+
+// ---- history ------------------------------------------------------------------------------------
+
+std::string now_ns() {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+std::string first_word(const Entry& entry) {
+    const auto* message = std::get_if<MessageEntry>(&entry.body);
+    return message ? std::string(view_of(message->message.raw)) : "?";
+}
+
+// The values of the list so far, as one number that the checker computes too.
+std::uint64_t hash_of_list(const std::vector<Entry>& entries) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const Entry& entry : entries)
+        for (const char c : first_word(entry) + ",") {
+            hash ^= static_cast<unsigned char>(c);
+            hash *= 1099511628211ULL;
+        }
+    return hash;
+}
+
+// Conversations come and go, so that lists stay short and clients meet in them.
+void one_client(Store& store, int thread, const std::string& run) {
+    for (int n = 0;; ++n) {
+        const std::string conversation = run + "c" + std::to_string(n / 40 * 4 + (n + thread) % 4);
+        const ConversationId name{"t", conversation};
+        if ((n + thread) % 2 == 0) {
+            const std::string value = run + "." + std::to_string(thread) + "." + std::to_string(n);
+            say("b " + now_ns() + " " + conversation + " " + value);
+            const auto done = store.append(name, batch_of({value}, value));
+            const bool unknown = !done && done.error().code == ErrorCode::outcome_unknown;
+            say("e " + now_ns() + " " + conversation + " " + value +
+                (done      ? " ok"
+                 : unknown ? " unknown"
+                           : " fail"));
+            continue;
+        }
+        const std::string began = now_ns();
+        const auto header = store.head(name);
+        if (!header) continue;
+        const auto entries = store.read(header->log, {});
+        if (entries)
+            say("r " + began + " " + now_ns() + " " + conversation + " " +
+                std::to_string(entries->size()) + " " + std::to_string(hash_of_list(*entries)));
+    }
+}
+
+int history(const std::string& url, int threads, const std::string& run) {
+    const std::unique_ptr<Store> store = open_or_exit(url);
+    say("open");
+    std::vector<std::jthread> all;
+    for (int i = 0; i < threads; ++i) all.emplace_back([&, i] { one_client(*store, i, run); });
     return 0;
 }
 
@@ -251,7 +310,9 @@ int main(int argc, char** argv) {
     if (words.size() >= 2 && words[0] == "fill")
         return fill(words[1], words.size() > 2 ? std::stoul(words[2]) : 900);
     if (words.size() == 2 && words[0] == "scenario") return scenario(words[1]);
+    if (words.size() == 4 && words[0] == "history")
+        return history(words[1], std::stoi(words[2]), words[3]);
     if (words.size() == 2 && words[0] == "dump") return dump(words[1]);
-    std::cerr << "usage: store_faults write|fill|scenario|dump URL ...\n";
+    std::cerr << "usage: store_faults write|fill|history|scenario|dump URL ...\n";
     return 2;
 }

@@ -172,7 +172,7 @@ class InternalRoute(PalTest):
         octets = {"Content-Type": "application/octet-stream"}
         for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Bearer guess"},
                         {"Authorization": "Bearer " + "0" * 32}):
-            status, body = post(address, "/internal/store/durability", b"\x01",
+            status, body = post(address, "/internal/store/durability", b"\x02",
                                 {**octets, **headers})
             self.assertEqual(status, 401, headers)
             self.assertEqual(json.loads(body)["error"]["code"], "unauthorized")
@@ -185,9 +185,9 @@ class InternalRoute(PalTest):
             headers = {"Authorization": "Bearer " + json.load(file)["token"],
                        "Content-Type": "application/octet-stream"}
         self.assertEqual(post(address, "/internal/store/nothing", b"", headers)[0], 404)
-        for body in (b"", b"\x00", b"\xff" * 100, b"\x01\x05abc"):
+        for body in (b"", b"\x00", b"\xff" * 100, b"\x02\x05abc"):
             status, reply = post(address, "/internal/store/append", body, headers)
-            self.assertEqual((status, reply[:2]), (200, b"\x01\x01"), body)
+            self.assertEqual((status, reply[:2]), (200, b"\x02\x01"), body)
         self.assertEqual(get(address, "/healthz")[0], 200)
 
 

@@ -224,5 +224,27 @@ TEST(open_store, reads_the_systems_clock_when_none_is_given) {
     EXPECT_GT(header.created, Time{std::chrono::milliseconds(1'700'000'000'000)});
 }
 
+TEST(memory_store, says_that_nothing_survives_the_process) {
+    const auto store = open_store("memory:");
+    EXPECT_FALSE((*store)->durability().process_killed);
+    EXPECT_FALSE((*store)->durability().power_cut);
+}
+
+// The sweep needs nobody to touch what has expired.
+TEST(memory_store, sweeps_in_the_background_when_told_how_often) {
+    std::atomic<std::int64_t> now = 1'800'000'000'000;
+    const auto clock = [&] { return Time(Duration(now.load())); };
+    MemoryStore store({.ttl = std::chrono::seconds(1), .sweep = Duration(5), .clock = clock});
+    ASSERT_TRUE(store.append({"t", "a"}, {}));
+    now += 1000;
+    while (!store.contents()->tenants.empty()) std::this_thread::sleep_for(Duration(1));
+    MemoryStore lazy({.ttl = std::chrono::seconds(1), .sweep = Duration(0), .clock = clock});
+    ASSERT_TRUE(lazy.append({"t", "a"}, {}));
+    now += 1000;
+    EXPECT_FALSE(lazy.head(ConversationId{"t", "a"}));
+    EXPECT_EQ(lazy.contents()->tenants.size(), 1U);
+    EXPECT_EQ(lazy.sweep(10), 1U);
+}
+
 }  // namespace
 }  // namespace palimpsest

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 
 namespace palimpsest {
@@ -26,6 +27,8 @@ constexpr Row rows[] = {
     {"wire", "memory:", false},
     {"sqlite", "sqlite:FOLDER/test.db?sync=off", true},
     {"files", "files:FOLDER/store?sync=never", true},
+    {"sealed", "memory:?ttl=0", false},
+    {"sealed_files", "files:FOLDER/store?sync=never", true},
     {"postgres", "", true, "PAL_TEST_POSTGRES"},
     {"redis", "", true, "PAL_TEST_REDIS"},
     {"rediss", "", true, "PAL_TEST_REDISS"},
@@ -94,10 +97,15 @@ TestStore::TestStore(std::string_view scheme) : folder_(fresh_folder()) {
         const std::lock_guard hold(clock->mutex);
         clock->now += time;
     };
-    under_test_.open = [read = clock_, wire = scheme == "wire",
+    std::string key;
+    if (scheme.starts_with("sealed")) {
+        key = "file:" + (folder_ / "key").string();
+        std::ofstream(folder_ / "key") << std::string(64, 'a');
+    }
+    under_test_.open = [read = clock_, wire = scheme == "wire", key,
                         url = url_of(scheme, folder_)]() -> Result<std::unique_ptr<Store>> {
         if (!url) return std::unexpected(url.error());
-        auto store = open_store(*url, {.clock = read});
+        auto store = open_store(*url, {.clock = read, .encryption_key = key});
         if (store && wire) return through_the_wire(std::move(*store));
         return store;
     };

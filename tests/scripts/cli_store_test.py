@@ -1,0 +1,229 @@
+"""A store as a whole, from outside: export, import, copy, backup, keys, erase, doctor, on each
+store that lies in files; the seeds' own formats; encryption."""
+import json
+import os
+
+from pal_run import PalTest, main, start_server
+
+KINDS = ["sqlite", "files"]
+CALL = {"role": "assistant", "content": None, "tool_calls": [
+    {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"at\":1}"}}]}
+CHAT = [{"role": "user", "content": "Hello"}, CALL,
+        {"role": "tool", "tool_call_id": "c1", "content": "seen"},
+        {"role": "assistant", "content": "There."}]
+
+
+class Store(PalTest):
+    def store(self, kind, name="store"):
+        return f"{kind}:{self.path(name)}"
+
+    def on_disk(self, text):
+        for folder, _, files in os.walk(self.folder):
+            for name in files:
+                with open(os.path.join(folder, name), "rb") as file:
+                    if text.encode() in file.read():
+                        return True
+        return False
+
+    def fill(self, url, *extra):
+        self.ok("append", "a", "--store", url, *extra, "--owner", "ann", "--title", "First",
+                "--meta", "k=v", stdin=json.dumps(CHAT))
+        self.ok("pin", "a", "1", "--store", url, *extra)
+        self.ok("fork", "a", "b", "--store", url, *extra)
+
+    def test_what_is_exported_comes_back_the_same(self):
+        for kind in KINDS:
+            url = self.store(kind, "from_" + kind)
+            self.fill(url)
+            self.ok("append", "a", "--store", url, stdin='{"role":"user",\n "content":"two lines"}')
+            text = self.ok("export", "a", "--store", url).out
+            file = self.write("a.jsonl", text)
+            target = self.store(kind, "to_" + kind)
+            self.assertEqual(self.ok("import", file, "--store", target).out, "a\n")
+            again = self.ok("export", "a", "--store", target).out
+            plain = [json.loads(line) for line in text.splitlines()]
+            back = [json.loads(line) for line in again.splitlines()]
+            self.assertEqual(plain[1:], back[1:])
+            for field in ("title", "owner", "metadata", "created_at", "updated_at"):
+                self.assertEqual(plain[0]["conversation"][field], back[0]["conversation"][field])
+            self.assertEqual(self.pal("import", file, "--store", target).status, 5)
+
+    def test_a_copy_into_another_kind_of_store_and_back(self):
+        self.fill(self.store("sqlite"))
+        first = self.ok("copy", "--store", self.store("sqlite"), "--to", self.store("files", "f"))
+        self.assertEqual(first.out, "copied 2 conversations, 5 entries, 0 records; 0 were there "
+                                    "already\n")
+        again = self.ok("copy", "--store", self.store("sqlite"), "--to", self.store("files", "f"))
+        self.assertIn("copied 0 conversations", again.out)
+        self.ok("copy", "--store", self.store("files", "f"), "--to", self.store("sqlite", "back"))
+        for name in ("a", "b"):
+            self.assertEqual(self.ok("log", name, "--json", "--store", self.store("sqlite")).out,
+                             self.ok("log", name, "--json", "--store", self.store("sqlite", "back")).out)
+        self.fails(2, "invalid_request", "copy", "--store", self.store("sqlite"))
+
+    def test_a_backup_of_a_store_that_a_server_holds(self):
+        for kind in KINDS:
+            url = self.store(kind, "live_" + kind)
+            self.fill(url)
+            start_server(self, "--store", url)
+            path = self.path("backup_" + kind)
+            self.ok("backup", path, "--store", url)
+            self.ok("append", "a", "--store", url, stdin=json.dumps(CHAT[0]))
+            self.assertEqual(len(self.ok("log", "a", "--json", "--store", f"{kind}:{path}").lines()), 5)
+            self.fails(5, "conflict", "backup", path, "--store", url)
+            self.assertIn("nothing is wrong", self.ok("doctor", "--store", f"{kind}:{path}").out)
+
+    def test_an_encrypted_store_shows_nothing_and_needs_its_key(self):
+        self.ok("keys", "new", self.path("k1"))
+        self.fails(5, "conflict", "keys", "new", self.path("k1"))
+        self.ok("keys", "new", self.path("k2"))
+        for kind in KINDS:
+            url, key = self.store(kind, kind), ["--encryption-key", "file:" + self.path("k1")]
+            secret = [{"role": "user", "content": "CANARY-7"}]
+            self.ok("append", "a", "--store", url, *key, "--title", "CANARY-7", stdin=json.dumps(secret))
+            self.assertFalse(self.on_disk("CANARY-7"))
+            self.assertEqual(self.ok("show", "a", "--json", "--store", url, *key).json()["title"], "CANARY-7")
+            self.fails(3, "forbidden", "log", "a", "--store", url)
+            self.fails(3, "forbidden", "erase", "a", "--store", url, "--encryption-key", "file:" + self.path("k2"))
+            self.ok("keys", "rotate", "--store", url, *key, "--to", "file:" + self.path("k2"))
+            self.fails(3, "forbidden", "log", "a", "--store", url, *key)
+            new = ["--encryption-key", "file:" + self.path("k2")]
+            self.assertIn("CANARY-7", self.ok("log", "a", "--store", url, *new).out)
+            self.assertIn("AES-256-GCM", self.ok("doctor", "--store", url, *new).out)
+            self.ok("erase", "a", "--store", url, *new)
+
+    def test_a_plain_store_is_copied_into_an_encrypted_one(self):
+        self.ok("keys", "new", self.path("k"))
+        self.fill(self.store("files", "plain"))
+        self.ok("copy", "--store", self.store("files", "plain"), "--to", self.store("files", "sealed"),
+                "--to-encryption-key", "file:" + self.path("k"))
+        self.assertEqual(len(self.ok("log", "b", "--json", "--store", self.store("files", "sealed"),
+                                     "--encryption-key", "file:" + self.path("k")).lines()), 5)
+
+    def test_erase_by_owner_and_by_age(self):
+        for kind in KINDS:
+            url = self.store(kind, kind)
+            for name, owner in (("a", "ann"), ("b", "bob"), ("c", "ann")):
+                self.ok("append", name, "--owner", owner, "--store", url, stdin=json.dumps(CHAT[0]))
+            would = self.ok("erase", "--owner", "ann", "--dry-run", "--store", url).out
+            self.assertEqual(sorted(would.split()), ["a", "c"])
+            done = self.ok("erase", "--owner", "ann", "--json", "--store", url).lines()
+            self.assertEqual([r["entries"] for r in done], [1, 1])
+            self.assertTrue(done[0]["remains"])
+            self.assertEqual(self.ok("erase", "--older-than", "1h", "--store", url).out, "")
+            self.assertEqual([h["id"] for h in self.ok("list", "--json", "--store", url).lines()], ["b"])
+            self.ok("erase", "--older-than", "1ms", "--store", url)
+            self.assertEqual(self.ok("list", "--json", "--store", url).out, "")
+        self.fails(2, "invalid_request", "erase", "--store", self.store("files"))
+
+    def test_doctor_repairs_what_is_safe(self):
+        url = self.store("files")
+        self.fill(url)
+        stray = self.path("store/logs/00")
+        os.makedirs(stray, exist_ok=True)
+        open(os.path.join(stray, "0" * 32 + ".1.log"), "w").close()
+        found = self.pal("doctor", "--store", url)
+        self.assertEqual(found.status, 1)
+        self.assertIn("stray", found.out)
+        self.assertIn("nothing is wrong", self.ok("doctor", "--repair", "--store", url).out)
+
+
+class Foreign(PalTest):
+    """The seeds' own formats, there and back."""
+
+    def round_trip(self, kind, text, messages):
+        name = "x_" + kind
+        done = self.pal("import", self.write(name, text), "--id", name)
+        self.assertEqual(done.status, 0, done.err)
+        self.assertEqual(len(self.ok("log", name, "--json", "--kind", "message").lines()), messages, kind)
+        out = self.pal("export", name, "--as", kind)
+        self.assertEqual(out.status, 0, out.err)
+        again = self.pal("import", self.write(name + "2", out.out), "--from", kind, "--id", name + "2")
+        self.assertEqual(again.status, 0, again.err)
+        self.assertEqual(len(self.ok("log", name + "2", "--json", "--kind", "message").lines()), messages, kind)
+        return out.out
+
+    def test_goaitools(self):
+        out = self.round_trip("goaitools", json.dumps(
+            {"version": 1, "provider": "openai", "processed_length": 4, "messages": CHAT}), 4)
+        self.assertEqual(json.loads(out)["messages"], CHAT)
+        bad = self.write("bad", json.dumps({"version": 2, "provider": "openai", "messages": []}))
+        self.fails(2, "invalid_request", "import", bad)
+
+    def test_ailoop_keeps_pins(self):
+        snapshot = {"version": 1, "pinned": [True, False, False], "messages": [
+            {"User": {"blocks": [{"Text": {"text": "Hello"}}]}},
+            {"Assistant": {"blocks": [{"ToolCall": {"call_id": "c1", "name": "look", "args": {"at": 1}}}]}},
+            {"User": {"blocks": [{"ToolResult": {"call_id": "c1", "content": {
+                "blocks": [{"type": "text", "text": "seen"}]}}}]}}]}
+        self.assertEqual(json.loads(self.round_trip("ailoop", json.dumps(snapshot), 3)), snapshot)
+
+    def test_promptkit_as_one_value_in_parts_and_as_a_folder(self):
+        messages = [{"role": "user", "content": "Hello", "timestamp": "2026-01-02T03:04:05Z"},
+                    {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "look", "args": {"at": 1}}]},
+                    {"role": "tool", "content": "seen", "tool_result": {"id": "c1", "name": "look", "parts": [
+                        {"type": "text", "text": "seen"}]}},
+                    {"role": "assistant", "content": "There."}]
+        state = {"id": "p", "user_id": "ann", "system_prompt": "Be brief.", "messages": messages,
+                 "metadata": {"k": "v"}}
+        out = json.loads(self.round_trip("promptkit", json.dumps(state), 4))
+        self.assertEqual([m["role"] for m in out["messages"]], ["user", "assistant", "tool", "assistant"])
+        self.assertEqual((out["user_id"], out["system_prompt"], out["metadata"]["k"]), ("ann", "Be brief.", "v"))
+        meta = {key: state[key] for key in ("id", "user_id", "system_prompt")}
+        parts = {"meta": meta, "messages": messages, "metadata": {"user.k": "\"v\""}}
+        self.ok("import", self.write("parts", json.dumps(parts)), "--id", "parts")
+        self.assertEqual(self.ok("show", "parts", "--json").json()["metadata"], {"k": "v"})
+        os.makedirs(self.path("conv-p"))
+        self.write("conv-p/state.json", json.dumps(meta))
+        self.write("conv-p/messages.jsonl", "".join(json.dumps(m) + "\n" for m in messages))
+        self.assertEqual(self.ok("import", "conv-p").out, "p\n")
+        self.assertEqual(self.ok("log", "p", "--json").lines()[0]["at"], "2026-01-02T03:04:05.000Z")
+
+    def test_koog(self):
+        info = {"timestamp": "2026-01-02T03:04:05Z"}
+        checkpoint = {"checkpointId": "k1", "createdAt": "2026-01-02T03:04:05Z", "nodePath": "a/b", "version": 3,
+                      "messageHistory": [
+                          {"type": "User", "content": "Hello", "metaInfo": info},
+                          {"type": "ToolCall", "id": "c1", "tool": "look", "content": "{\"at\":1}", "metaInfo": info},
+                          {"type": "ToolResult", "id": "c1", "tool": "look", "content": "seen", "metaInfo": info},
+                          {"type": "Assistant", "content": "There.", "metaInfo": info}]}
+        out = json.loads(self.round_trip("koog", json.dumps(checkpoint), 4))
+        self.assertEqual([m["type"] for m in out["messageHistory"]], ["User", "ToolCall", "ToolResult", "Assistant"])
+
+    def test_claude_code_sessions_join_the_blocks_of_one_answer(self):
+        at = "2026-01-02T03:04:05.000Z"
+        lines = [{"type": "summary", "summary": "Looking", "leafUuid": "u"},
+                 {"type": "user", "sessionId": "s", "timestamp": at, "message": {"role": "user", "content": "Hello"}},
+                 {"type": "assistant", "sessionId": "s", "timestamp": at, "message": {
+                     "id": "m1", "role": "assistant", "content": [{"type": "text", "text": "I look."}]}},
+                 {"type": "assistant", "sessionId": "s", "timestamp": at, "message": {
+                     "id": "m1", "role": "assistant", "content": [
+                         {"type": "tool_use", "id": "c1", "name": "look", "input": {}}]}},
+                 {"type": "user", "sessionId": "s", "timestamp": at, "message": {"role": "user", "content": [
+                     {"type": "tool_result", "tool_use_id": "c1", "content": "seen"}]}}]
+        self.round_trip("claude_code", "\n".join(map(json.dumps, lines)) + "\n", 3)
+
+    def test_codex_sessions(self):
+        def item(payload):
+            return {"timestamp": "2026-01-02T03:04:05.000Z", "type": "response_item", "payload": payload}
+        lines = [{"timestamp": "2026-01-02T03:04:05.000Z", "type": "session_meta", "payload": {"id": "s"}},
+                 item({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}),
+                 item({"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}),
+                 item({"type": "function_call_output", "call_id": "c1", "output": "seen"}),
+                 {"timestamp": "2026-01-02T03:04:05.000Z", "type": "event_msg", "payload": {"type": "token_count"}}]
+        self.round_trip("codex", "\n".join(map(json.dumps, lines)) + "\n", 3)
+
+    def test_lists_of_the_three_providers(self):
+        self.round_trip("openai_chat", json.dumps(CHAT), 4)
+        self.round_trip("anthropic", json.dumps(
+            [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "c1", "name": "look", "input": {}}]},
+             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "seen"}]}]), 3)
+        self.round_trip("openai_responses", json.dumps(
+            [{"type": "message", "role": "user", "content": "Hello"},
+             {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+             {"type": "function_call_output", "call_id": "c1", "output": "seen"}]), 3)
+        self.fails(2, "invalid_request", "export", "x_openai_chat", "--as", "nothing")
+
+
+main()

@@ -1,0 +1,196 @@
+// What is special about the store in files: its folder, its policies, large payloads, erasure.
+#include "store/files_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "store/copy.h"
+#include "store/sqlite_fixture.h"
+
+namespace palimpsest {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string url_of(const TestFolder& folder, std::string_view options = "") {
+    return "files:" + folder.file("store") + std::string(options);
+}
+
+bool on_disk(const TestFolder& folder, std::string_view text) {
+    for (const auto& file : fs::recursive_directory_iterator(folder.file("")))
+        if (file.is_regular_file() &&
+            bytes_of_file(file.path().string()).find(text) != std::string::npos)
+            return true;
+    return false;
+}
+
+std::uintmax_t bytes_of_folder(const std::string& path) {
+    std::uintmax_t bytes = 0;
+    for (const auto& file : fs::recursive_directory_iterator(path))
+        if (file.is_regular_file()) bytes += file.file_size();
+    return bytes;
+}
+
+TEST(files_store, names_files_by_uids_whatever_the_ids_are) {
+    const TestFolder folder;
+    const auto store = open_good(url_of(folder));
+    for (const char* id : {"a/b", "x y", "CON", "%2e%2e", "..hidden", "\xe2\x80\xae"})
+        ASSERT_TRUE(store->append({"t", id}, batch_of("x"))) << id;
+    for (const auto& file : fs::recursive_directory_iterator(folder.file("store/logs"))) {
+        const std::string name = file.path().filename().string();
+        EXPECT_EQ(name.find_first_not_of("0123456789abcdef.log"), std::string::npos) << name;
+    }
+}
+
+TEST(files_store, makes_files_that_only_their_owner_can_read) {
+    const TestFolder folder;
+    const auto store = open_good(url_of(folder));
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("x")));
+    for (const auto& file : fs::recursive_directory_iterator(folder.file("store"))) {
+        struct stat found{};
+        ASSERT_EQ(::stat(file.path().c_str(), &found), 0);
+        EXPECT_EQ(found.st_mode & 077, 0U) << file.path();
+    }
+}
+
+TEST(files_store, is_held_by_one_process_and_left_alone_when_it_is_something_else) {
+    const TestFolder folder;
+    const auto store = open_good(url_of(folder));
+    const auto second = open_store(url_of(folder));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+    fs::create_directory(folder.file("other"));
+    std::ofstream(folder.file("other/notes.txt")) << "mine";
+    const auto other = open_store("files:" + folder.file("other"));
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, ErrorCode::invalid_request);
+    EXPECT_FALSE(open_store("files:" + folder.file("absent"), {.create = false}));
+    EXPECT_FALSE(fs::exists(folder.file("absent")));
+}
+
+TEST(files_store, says_what_its_sync_policy_promises) {
+    const TestFolder folder;
+    EXPECT_TRUE(open_good(url_of(folder))->durability().power_cut);
+    EXPECT_FALSE(open_good(url_of(folder, "?sync=interval&interval=50ms"))->durability().power_cut);
+    EXPECT_FALSE(open_good(url_of(folder, "?sync=never"))->durability().power_cut);
+    for (const char* bad : {"?sync=sometimes", "?interval=0s", "?colour=blue"})
+        EXPECT_FALSE(open_store(url_of(folder, bad))) << bad;
+}
+
+TEST(files_store, erase_and_scrub_leave_no_byte_of_the_content_in_any_file) {
+    const TestFolder folder;
+    const auto store = open_good(url_of(folder));
+    Batch batch = batch_of("the secret CANARY-1");
+    batch.entries.push_back(said("scrubbed CANARY-2"));
+    batch.patch = {.title = "CANARY-1", .metadata_merge = R"({"k":"CANARY-1"})"};
+    const LogId log = store->append({"t", "a"}, batch)->header.log;
+    Batch large = batch_of("CANARY-1" + std::string(300'000, 'x'));
+    ASSERT_TRUE(store->append({"t", "a"}, large));
+    ASSERT_TRUE(on_disk(folder, "CANARY-2"));
+    const Replacement gone[] = {{log, Seq{2}, said("").body}};
+    ASSERT_TRUE(store->scrub(gone));
+    EXPECT_FALSE(on_disk(folder, "CANARY-2"));
+    EXPECT_TRUE(on_disk(folder, "CANARY-1"));
+    const auto receipt = store->erase({"t", "a"});
+    EXPECT_EQ(receipt->entries, 3U);
+    EXPECT_FALSE(receipt->remains.empty());
+    EXPECT_FALSE(on_disk(folder, "CANARY-1"));
+}
+
+TEST(files_store, a_large_payload_said_again_or_forked_is_stored_once) {
+    const TestFolder folder;
+    const std::string large(1'000'000, 'y');
+    Header header;
+    {
+        const auto store = open_good(url_of(folder));
+        for (int i = 0; i < 5; ++i) header = store->append({"t", "a"}, batch_of(large))->header;
+        Batch fork;
+        fork.fork = ForkPoint{.parent = header.log, .at = Seq{5}, .messages = 5};
+        ASSERT_TRUE(store->append({"t", "b"}, fork));
+    }
+    EXPECT_LT(bytes_of_folder(folder.file("store")), 1'100'000U);
+    const auto store = open_good(url_of(folder));
+    EXPECT_EQ(text_of(store->read(header.log, {.ranges = {{Seq{5}, Seq{5}}}})->front()), large);
+    ASSERT_TRUE(store->erase({"t", "a"}));
+    EXPECT_EQ(text_of(store->read(header.log, {.ranges = {{Seq{1}, Seq{1}}}})->front()), large);
+    ASSERT_TRUE(store->erase({"t", "b"}));
+    EXPECT_LT(bytes_of_folder(folder.file("store")), 200'000U);
+}
+
+TEST(files_store, tells_what_opening_had_to_mend) {
+    const TestFolder folder;
+    ASSERT_TRUE(open_good(url_of(folder))->append({"t", "a"}, batch_of("x")));
+    fs::remove(folder.file("store/index"));
+    std::vector<std::string> told;
+    const auto store =
+        open_good(url_of(folder), {.warn = [&](auto text) { told.emplace_back(text); }});
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find("index"), std::string::npos);
+    EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{1});
+}
+
+// ---- backup, repair, copy: also of the SQLite store ---------------------------------------------
+
+class Whole : public testing::TestWithParam<std::string_view> {
+protected:
+    std::string url(std::string_view name) const {
+        return std::string(GetParam()) + ":" + folder_.file(name);
+    }
+    TestFolder folder_;
+};
+
+TEST_P(Whole, a_backup_of_a_live_store_opens_as_it_was) {
+    const auto store = open_good(url("live"));
+    const Header header = store->append({"t", "a"}, batch_of("one"))->header;
+    ASSERT_TRUE(store->put_record({.key = {"t", "s", "k"}, .value = "v"}));
+    ASSERT_TRUE(store->backup(folder_.file("copy")));
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("two")));
+    const auto copy = open_good(url("copy"));
+    EXPECT_EQ(copy->head(ConversationId{"t", "a"})->end, Seq{1});
+    EXPECT_EQ(text_of(copy->read(header.log, {})->front()), "one");
+    EXPECT_EQ(copy->get_record({"t", "s", "k"})->value, "v");
+    EXPECT_TRUE(copy->check({})->findings.empty());
+    EXPECT_EQ(store->backup(folder_.file("copy")).error().code, ErrorCode::conflict);
+}
+
+TEST_P(Whole, repairing_a_sound_store_finds_nothing) {
+    const auto store = open_good(url("live"));
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
+    EXPECT_TRUE(store->repair({})->findings.empty());
+    EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{1});
+}
+
+// Forks, a parent without a name, records and times; broken off and repeated.
+TEST_P(Whole, a_copy_has_everything_and_copying_again_writes_nothing) {
+    const auto from = open_good("memory:?ttl=0");
+    const auto to = open_good(url("target"));
+    Batch batch = batch_of("one");
+    batch.entries.push_back(said("two"));
+    batch.patch = {.owner = "ann", .title = "T", .metadata_merge = R"({"k":1})"};
+    const Header a = from->append({"t", "a"}, batch)->header;
+    Batch fork = batch_of("three");
+    fork.fork = ForkPoint{.parent = a.log, .at = Seq{1}, .messages = 1};
+    const Header b = from->append({"t", "b"}, fork)->header;
+    ASSERT_TRUE(from->append({"u", "a"}, batch_of("another tenant")));
+    ASSERT_TRUE(from->erase({"t", "a"}));
+    ASSERT_TRUE(from->put_record({.key = {"t", "s", "k"}, .value = "v"}));
+    const auto first = copy_store(*from, *to, {});
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(first->conversations, 2U);
+    EXPECT_EQ(first->records, 1U);
+    EXPECT_EQ(to->head(ConversationId{"t", "b"})->created, b.created);
+    EXPECT_EQ(to->head(a.log)->name.id, "");
+    EXPECT_EQ(text_of(to->read(a.log, {})->front()), "one");
+    EXPECT_EQ(text_of(to->read(b.log, {})->front()), "three");
+    const auto again = copy_store(*from, *to, {});
+    EXPECT_EQ(again->entries + again->records + again->conversations, 0U);
+    EXPECT_EQ(again->there, 2U);
+    ASSERT_TRUE(from->append({"u", "a"}, batch_of("more")));
+    EXPECT_EQ(copy_store(*from, *to, {})->entries, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(stores, Whole, testing::Values("sqlite", "files"),
+                         [](const auto& of) { return std::string(of.param); });
+
+}  // namespace
+}  // namespace palimpsest
