@@ -62,6 +62,9 @@ soak: install
 	@PAL_HISTORY_OPERATIONS=1000000 python3 tests/scripts/store_history_test.py build/dev .
 	@PAL_DAMAGE_FLIPS=20000 build/dev/faults_test --gtest_brief=1
 	@python3 tests/scripts/store_power_cut.py build/dev . 1000
+	@cmake --build build/dev -j $(JOBS) --target live_test
+	@for kind in postgres redis cluster; do PAL_SEEDS=100 PAL_LIST_APPEND_OPS=1000000 PAL_PAUSE_OPS=100000 PAL_SERVER_KILLS=200 \
+	    PAL_NODE_KILLS=20 PAL_CANCELS=2500 build/dev/live_test $$kind || exit 1; done
 
 # Each parser FUZZ_SECONDS long with libFuzzer and sanitizers; what it finds stays in build/fuzz.
 FUZZ_SECONDS ?= 60
