@@ -175,10 +175,13 @@ Result<std::string> import_foreign(Invocation& call, const std::string& file,
     if (!found.title.empty()) patch.title = found.title;
     if (!found.system_prompt.empty()) patch.system_prompt = found.system_prompt;
     const ConversationId name{call.settings.tenant, id};
-    PAL_TRY(written, call.memory->append(name, {.messages = list + "]",
-                                                .format = found.format,
-                                                .write = {.expected_end = Seq{}},
-                                                .header = patch}));
+    list += "]";
+    AppendRequest request;  // Field by field: g++ 12 warns falsely about the whole at once.
+    request.messages = list;
+    request.format = found.format;
+    request.write.expected_end = Seq{};
+    request.header = patch;
+    PAL_TRY(written, call.memory->append(name, request));
     for (std::size_t i = 0; i < found.messages.size(); ++i)
         if (found.messages[i].pinned) PAL_CHECK(call.memory->pin(name, written.first + i));
     warn_of_losses(id, found.lost);
