@@ -7,11 +7,11 @@
 #include <boost/json/src.hpp>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/json_write.h"
 #include "palimpsest/format.h"
 
@@ -118,17 +118,42 @@ void bench_writing(const Bytes& request) {
     ratio("write_list / Boost.JSON serialise", boosted / written, 10);
 }
 
-}  // namespace
+// The recorded conversations of a file in PAL_DATA, one after the other, up to `bytes`.
+std::string recorded_request(const std::string& file, std::size_t bytes) {
+    FILE* const pipe = popen(("gzip -dc '" + file + "'").c_str(), "r");
+    std::string text;
+    char piece[65536];
+    while (const std::size_t size = std::fread(piece, 1, sizeof piece, pipe))
+        text.append(piece, size);
+    if (pclose(pipe) != 0 || text.empty()) return {};
+    std::string out = "{\"model\":\"m\",\"messages\":[";
+    while (out.size() < bytes)
+        for (std::size_t at = 0; at < text.size() && out.size() < bytes;) {
+            const std::size_t end = text.find('\n', at);
+            const auto row = parse_json(std::string_view(text).substr(at, end - at));
+            for (const JsonValue message : row->root().find("messages")->elements())
+                out.append(message.raw()).append(",");
+            at = end + 1;
+        }
+    out.back() = ']';
+    return out + "}";
+}
 
-// With a file (a Chat Completions request): measured on that instead.
-int main(int count, char** arguments) {
-    std::string text = make_request(5'000'000);
-    if (count > 1) {
-        std::ifstream file(arguments[1], std::ios::binary);
-        text.assign(std::istreambuf_iterator<char>(file), {});
-    }
-    const Bytes request = make_bytes(std::move(text));
+void bench_all(const char* title, std::string json) {
+    if (json.empty()) return;
+    std::printf("-- %s\n", title);
+    const Bytes request = make_bytes(std::move(json));
     bench_reading(request);
     bench_writing(request);
+}
+
+}  // namespace
+
+// Made-up chats; with PAL_DATA also recorded ones, which have more escapes.
+int main() {
+    bench_all("5 MB of made-up chat, long plain texts", make_request(5'000'000));
+    if (const char* const folder = std::getenv("PAL_DATA"))
+        for (const char* const name : {"coding_agent_dev.jsonl.gz", "tau_airline.jsonl.gz"})
+            bench_all(name, recorded_request(std::string(folder) + "/" + name, 5'000'000));
     return sink == 0 ? 1 : 0;
 }

@@ -1,6 +1,8 @@
 // OpenAI Chat Completions: messages of role system/developer, user, assistant and tool.
 //
 // Results of parallel calls are one `tool` message each; a tool message carries text only.
+#include <cstring>
+
 #include "base/json_write.h"
 #include "format/fields.h"
 #include "format/openai_chat/openai_chat.h"
@@ -61,23 +63,56 @@ Result<void> read_content(std::vector<NeutralPart>& parts, JsonValue content) {
                           "a string, null or a list of content parts", read_part);
 }
 
+// text == word, compared in registers: keys are asked for this in every message.
+template <std::size_t N>
+bool is_word(std::string_view text, const char (&word)[N]) {
+    return text.size() == N - 1 && std::memcmp(text.data(), word, N - 1) == 0;
+}
+
+// Members are found in one walk and kept as places on the tape; no member is at 0.
+bool set_string(std::string_view& text, JsonValue object, std::uint32_t place) {
+    const JsonValue value = object.at_place(place);
+    text = value.string();
+    return place != 0 && value.is_string();
+}
+
+Result<void> read_function(NeutralPart& part, JsonValue json, const Path& path) {
+    std::uint32_t name = 0, arguments = 0;
+    for (const JsonMember& member : json.members()) {
+        if (is_word(member.key, "name"))
+            name = member.value.place();
+        else if (part.custom ? is_word(member.key, "input") : is_word(member.key, "arguments"))
+            arguments = member.value.place();
+    }
+    if (!set_string(part.name, json, name)) return expected_at({&path, "name"}, "a string");
+    if (!set_string(part.arguments, json, arguments))
+        return expected_at({&path, part.custom ? "input" : "arguments"}, "a string");
+    return {};
+}
+
 Result<void> read_call(NeutralPart& part, JsonValue json, const Path& path) {
     if (!json.is_object()) return expected_at(path, "a tool call (an object)");
     part.kind = PartKind::tool_call;
     part.json = json.raw();
-    PAL_TRY(id, required_string(json, "id", path));
-    part.id = id;
-    part.type = any_string(json, "type");
-    part.custom = part.type == "custom";
-    const std::string_view field = part.custom ? "custom" : "function";
-    const auto body = json.find(field);
-    if (!body || !body->is_object()) return expected_at({&path, field}, "an object");
-    const Path inside{&path, field};
-    PAL_TRY(name, required_string(*body, "name", inside));
-    PAL_TRY(arguments, required_string(*body, part.custom ? "input" : "arguments", inside));
-    part.name = name;
-    part.arguments = arguments;
-    return {};
+    std::uint32_t id = 0, type = 0, function = 0, custom = 0;
+    for (const JsonMember& member : json.members()) {
+        const std::uint32_t place = member.value.place();
+        if (is_word(member.key, "id"))
+            id = place;
+        else if (is_word(member.key, "type"))
+            type = place;
+        else if (is_word(member.key, "function"))
+            function = place;
+        else if (is_word(member.key, "custom"))
+            custom = place;
+    }
+    if (!set_string(part.id, json, id)) return expected_at({&path, "id"}, "a string");
+    (void)set_string(part.type, json, type);
+    part.custom = is_word(part.type, "custom");
+    const std::uint32_t body = part.custom ? custom : function;
+    const Path inside{&path, part.custom ? "custom" : "function"};
+    if (body == 0 || !json.at_place(body).is_object()) return expected_at(inside, "an object");
+    return read_function(part, json.at_place(body), inside);
 }
 
 Result<void> read_calls(NeutralMessage& message, JsonValue calls) {
@@ -91,8 +126,7 @@ Result<void> read_calls(NeutralMessage& message, JsonValue calls) {
     return {};
 }
 
-// The fields of a message, found in one walk. A field is kept as its place on the tape; no member
-// is at 0.
+// The fields of a message.
 struct ChatFields {
     JsonValue message;
     std::uint32_t role = 0, content = 0, tool_calls = 0, tool_call_id = 0, refusal = 0;
@@ -108,19 +142,19 @@ ChatFields fields_of(JsonValue json) {
     ChatFields fields{.message = json};
     for (const JsonMember& member : json.members()) {
         const std::uint32_t place = member.value.place();
-        if (member.key == "role")
+        if (is_word(member.key, "role"))
             fields.role = place;
-        else if (member.key == "content")
+        else if (is_word(member.key, "content"))
             fields.content = place;
-        else if (member.key == "tool_calls")
+        else if (is_word(member.key, "tool_calls"))
             fields.tool_calls = place;
-        else if (member.key == "tool_call_id")
+        else if (is_word(member.key, "tool_call_id"))
             fields.tool_call_id = place;
-        else if (member.key == "refusal")
+        else if (is_word(member.key, "refusal"))
             fields.refusal = place;
-        else if (member.key == "reasoning_content")
+        else if (is_word(member.key, "reasoning_content"))
             fields.reasoning_content = place;
-        else if (member.key == "reasoning")
+        else if (is_word(member.key, "reasoning"))
             fields.reasoning = place;
     }
     return fields;
@@ -141,9 +175,8 @@ Result<void> read_result(NeutralMessage& message, const ChatFields& fields) {
     result.kind = PartKind::tool_result;
     result.type = "tool";
     result.json = fields.message.raw();
-    const auto id = fields[fields.tool_call_id];
-    if (!id || !id->is_string()) return expected_at({nullptr, "tool_call_id"}, "a string");
-    result.id = id->string();
+    if (!set_string(result.id, fields.message, fields.tool_call_id))
+        return expected_at({nullptr, "tool_call_id"}, "a string");
     if (const auto content = fields[fields.content]) {
         result.content = content->raw();
         PAL_CHECK(read_content(result.inner, *content));
@@ -326,7 +359,9 @@ Result<void> read_openai_chat(JsonValue json, NeutralMessage& message) {
     if (!json.is_object())
         return fail(ErrorCode::invalid_request, "expected a message (an object)");
     const ChatFields fields = fields_of(json);
-    PAL_CHECK(read_role(message, fields[fields.role]));
+    if (!set_string(message.role_text, json, fields.role))
+        return expected_at({nullptr, "role"}, "a string");
+    message.role = role_by_name(message.role_text);
     if (message.role == Role::tool) return read_result(message, fields);
     if (message.role == Role::assistant) return read_assistant(message, fields);
     if (const auto content = fields[fields.content])
