@@ -198,6 +198,7 @@ Result<void> FilesStore::create(const Ready& ready, Appended& done) {
     if (batch.if_absent == IfAbsent::fail) return no_conversation(ready.name);
     LogState state;
     state.header = new_header(ready.name, ready.fresh, batch, now);
+    state.header.ttl = options_.ttl;
     if (batch.fork) PAL_CHECK(check_parent(*batch.fork, ready.name, now, state));
     if (catalog_.find(ready.fresh))
         return fail(ErrorCode::conflict, "a log " + hex(ready.fresh) + " exists");

@@ -1,4 +1,4 @@
-// Reads the options of `files:` from its URL: files:DIR?sync=always&interval=1s.
+// Reads the options of `files:` from its URL: files:DIR?sync=always&interval=1s&ttl=30d.
 #include <algorithm>
 
 #include "base/time.h"
@@ -19,8 +19,14 @@ Result<void> set_option(FilesStoreOptions& options, std::string_view name, std::
         options.interval = interval;
         return {};
     }
+    if (name == "ttl") {
+        PAL_TRY(ttl, parse_duration(value));
+        if (ttl <= Duration::zero()) return wrong("ttl is longer than 0");
+        options.ttl = ttl;
+        return {};
+    }
     if (name != "sync")
-        return wrong("has the options sync and interval, not \"" + std::string(name) + "\"");
+        return wrong("has the options sync, interval and ttl, not \"" + std::string(name) + "\"");
     if (value == "always")
         options.sync = FilesSync::always;
     else if (value == "interval")

@@ -18,6 +18,7 @@ namespace palimpsest {
 struct FilesStoreOptions {
     std::string path = {};
     FilesSync sync = FilesSync::always;
+    std::optional<Duration> ttl = {};             // of conversations that name none
     Duration interval = std::chrono::seconds(1);  // between syncs, with FilesSync::interval
     Clock clock = {};                             // empty: the system's
     LockInfo holder = {};

@@ -12,7 +12,7 @@ namespace palimpsest {
 // `?ttl=DURATION&max=N&sweep=DURATION`; 0 switches each off. Defaults: 1h, 10000, 1m.
 Result<std::unique_ptr<Store>> open_memory_store(std::string_view rest,
                                                  const StoreOptions& options);
-// `PATH?sync=full|normal|off&readers=N`. Defaults: full, 8.
+// `PATH?sync=full|normal|off&readers=N&ttl=DURATION`. Defaults: full, 8, kept for ever.
 Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
                                                  const StoreOptions& options);
 // `//USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME&pool=N&timeout=DURATION&ttl=DURATION`; other
@@ -26,7 +26,7 @@ Result<std::unique_ptr<Store>> open_redis_store(std::string_view rest, const Sto
 Result<std::unique_ptr<Store>> open_rediss_store(std::string_view rest,
                                                  const StoreOptions& options);
 
-// `DIR?sync=always|interval|never&interval=DURATION`. Defaults: always, 1s.
+// `DIR?sync=always|interval|never&interval=DURATION&ttl=DURATION`. Defaults: always, 1s, for ever.
 Result<std::unique_ptr<Store>> open_files_store(std::string_view rest, const StoreOptions& options);
 
 }  // namespace palimpsest

@@ -12,9 +12,10 @@ namespace {
 constexpr StoreKind kinds[] = {
     {"memory", open_memory_store,
      "memory:[?ttl=1h&max=10000&sweep=1m]  in memory, gone with the process"},
-    {"sqlite", open_sqlite_store, "sqlite:PATH[?sync=full&readers=8]  one file, durable"},
+    {"sqlite", open_sqlite_store, "sqlite:PATH[?sync=full&readers=8&ttl=30d]  one file, durable"},
     {"files", open_files_store,
-     "files:DIR[?sync=always&interval=1s]  a folder, a file for each conversation, durable"},
+     "files:DIR[?sync=always&interval=1s&ttl=30d]  a folder, a file for each conversation, "
+     "durable"},
     {"postgres", open_postgres_store,
      "postgres://USER@HOST/DATABASE[?schema=NAME&pool=16]  a server that several of ours share"},
     {"redis", open_redis_store,

@@ -145,6 +145,7 @@ Result<Pending> find_or_make(SqliteDatabase& db, const ReadyBatch& ready, Time n
     PAL_CHECK(check_uid_is_free(db, ready, stored));
     Pending pending{.created = true, .leaving = std::move(stored)};
     pending.row.header = new_header(ready.name, ready.fresh, ready.batch, now);
+    pending.row.header.ttl = ready.ttl;
     pending.row.header.epoch = std::max(pending.row.header.epoch, epoch);
     return pending;
 }

@@ -23,6 +23,7 @@ struct ReadyBatch {
     LogId fresh = {};                      // the uid for a log that this batch creates
     std::vector<ReadyEntry> entries = {};  // one for each of batch.entries
     std::size_t bytes = 0;
+    std::optional<Duration> ttl = {};  // of a log that this batch creates and gives none
 };
 ReadyBatch make_ready(const ConversationId& name, const Batch& batch);
 

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/time.h"
 #include "store/holder.h"
 #include "store/kinds.h"
 #include "store/sqlite_store.h"
@@ -25,8 +26,14 @@ Result<void> set_option(SqliteStoreOptions& options, std::string_view name,
             return wrong("sync is full, normal or off");
         return {};
     }
+    if (name == "ttl") {
+        PAL_TRY(ttl, parse_duration(value));
+        if (ttl <= Duration::zero()) return wrong("ttl is longer than 0");
+        options.ttl = ttl;
+        return {};
+    }
     if (name != "readers")
-        return wrong("has the options sync and readers, not \"" + std::string(name) + "\"");
+        return wrong("has the options sync, readers and ttl, not \"" + std::string(name) + "\"");
     const auto [end, fault] =
         std::from_chars(value.data(), value.data() + value.size(), options.readers);
     const bool good = fault == std::errc{} && end == value.data() + value.size();

@@ -108,7 +108,8 @@ Result<std::vector<Record>> SqliteStore::list_records(const RecordQuery& query) 
 
 Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& batch) {
     PAL_CHECK(check_batch(name, batch));
-    const ReadyBatch ready = make_ready(name, batch);
+    ReadyBatch ready = make_ready(name, batch);
+    ready.ttl = options_.ttl;
     Appended done;
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
         PAL_TRY(appended, append_batch(db, ready, options_.clock()));

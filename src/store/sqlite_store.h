@@ -18,8 +18,9 @@ namespace palimpsest {
 struct SqliteStoreOptions {
     std::string path = {};
     SyncLevel sync = SyncLevel::full;
-    std::size_t readers = 8;  // connections, opened as they are needed
-    Clock clock = {};         // empty: the system's
+    std::size_t readers = 8;           // connections, opened as they are needed
+    std::optional<Duration> ttl = {};  // of conversations that name none
+    Clock clock = {};                  // empty: the system's
     LockInfo holder = {};
     bool create = true;
 };

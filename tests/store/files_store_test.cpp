@@ -153,6 +153,19 @@ TEST_P(Whole, a_backup_of_a_live_store_opens_as_it_was) {
     EXPECT_EQ(store->backup(folder_.file("copy")).error().code, ErrorCode::conflict);
 }
 
+TEST_P(Whole, a_time_to_live_of_the_store_is_what_conversations_get_that_name_none) {
+    Time now{Duration(1'800'000'000'000)};
+    const auto store = open_good(url("live") + "?ttl=10s", {.clock = [&] { return now; }});
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
+    Batch batch = batch_of("one");
+    batch.patch.ttl = std::optional<Duration>();
+    ASSERT_TRUE(store->append({"t", "for ever"}, batch));
+    now += std::chrono::seconds(10);
+    EXPECT_FALSE(store->head(ConversationId{"t", "a"}));
+    EXPECT_TRUE(store->head(ConversationId{"t", "for ever"}));
+    EXPECT_FALSE(open_store(url("other") + "?ttl=0s"));
+}
+
 TEST_P(Whole, repairing_a_sound_store_finds_nothing) {
     const auto store = open_good(url("live"));
     ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
