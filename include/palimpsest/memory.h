@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "palimpsest/compaction.h"
 #include "palimpsest/error.h"
 #include "palimpsest/store.h"
 #include "palimpsest/tokenizer.h"
@@ -24,7 +25,8 @@
 
 namespace palimpsest {
 
-class Model;  // model.h
+class Model;       // model.h
+class Summarizer;  // model.h
 
 // ---- what is handed in --------------------------------------------------------------------------
 
@@ -46,6 +48,11 @@ struct AppendRequest {
 
 struct ViewOptions {
     std::optional<Seq> at = {};  // the view as it was after that entry
+    // A preview: what would be sent within so many tokens, or to that model, under that policy (or
+    // else the conversation's). Nothing is written.
+    std::optional<std::uint64_t> window = {};
+    std::string model = {};
+    std::string policy = {};
 };
 
 struct LogQuery {
@@ -56,10 +63,12 @@ struct LogQuery {
     bool content = true;
 };
 
-// When it is due to compact, and how. Empty: never, nothing.
 struct CompactOptions {
-    std::string_view policy = {};  // JSON, see docs/POLICIES.md
-    bool preview = false;          // plan it and show it, write nothing
+    // JSON or the name of a preset, see docs/POLICIES.md. Empty: the conversation's, or else the
+    // one of MemoryOptions.
+    std::string_view policy = {};
+    bool preview = false;    // plan it and show it, write nothing
+    std::string model = {};  // whose window is to be kept; empty: none
 };
 
 // ---- what comes back
@@ -72,15 +81,109 @@ struct Written {
     std::vector<std::string> ids = {};  // one for each message
 };
 
+// The account of one compaction: what was asked for, what was done, what it costs.
+struct CompactionReport {
+    std::string strategy = {}, policy = {};  // none, trim, compact, summarize, own; its name
+    std::string trigger = {}, level = {};    // "tokens", "hard"
+    std::uint64_t messages_before = 0, messages_after = 0;  // items of the view
+    std::uint64_t turns_before = 0, turns_after = 0;
+    std::uint64_t used_before = 0, used_after = 0;  // tokens of the whole request
+    std::uint64_t target = 0, limit = 0;            // what it was to come down to; 0: not known
+    std::uint64_t floor = 0;                        // unreachable: what must stay
+    std::uint64_t cleared = 0, shortened = 0, folded = 0, dropped = 0;  // items
+    std::vector<std::string> call_ids = {}, tool_names = {};  // whose inputs or outputs went
+    std::uint64_t cleared_inputs = 0, cleared_outputs = 0;
+    std::optional<std::uint64_t> token_budget = {}, token_soft_budget = {};
+    // Of the memory strategy object, where there was one.
+    std::optional<std::uint64_t> keep_turns = {}, trigger_turns = {};
+    bool clear_tool_inputs = false;
+    std::vector<std::string> excluded_tools = {}, included_tools = {};
+    // What the provider's cache loses: all that is sent behind this.
+    Seq first_changed = {};
+    std::uint64_t first_byte = 0, prefix_tokens = 0;
+    // Who wrote the summaries: "" nobody, "extractive", or a model; and what that took.
+    std::string summarizer = {};
+    std::uint64_t summary_input = 0, summary_output = 0;
+    double summary_cost = 0;       // dollars; 0 when the price is not known
+    std::string explanation = {};  // for people
+};
+
 // What a compaction did, or would do.
 struct Compaction {
-    enum class Outcome : std::uint8_t { not_due, done, not_enough_history, no_progress };
+    enum class Outcome : std::uint8_t {
+        not_due,
+        done,
+        not_enough_history,
+        no_progress,
+        unreachable,
+    };
     Outcome outcome = Outcome::not_due;
     Seq seq = {};  // its entry; 0 for a preview
     std::vector<Edit> edits = {};
     std::uint64_t tokens_before = 0, tokens_after = 0;
+    CompactionReport report = {};
 };
 std::string_view outcome_name(Compaction::Outcome outcome);
+
+// One summary of a conversation.
+struct Summary {
+    Seq seq = {};            // of its compaction
+    std::uint32_t edit = 0;  // its place among the edits there
+    Range range = {};        // what it stands for
+    std::string text = {};   // empty: scrubbed
+    std::uint64_t tokens_before = 0, tokens = 0;
+    std::string model = {};  // who wrote it: "extractive", "caller", or a model
+    Time at = {};
+    double cost = 0;        // of all summaries of that compaction, dollars
+    bool in_force = false;  // not undone
+};
+
+// What was said and is not shown as it was said: by call id (the call and its results), by seq or
+// range. One of them.
+struct RecallQuery {
+    std::string call_id = {};
+    Range range = {};
+    std::size_t limit = 100;
+};
+struct Recalled {
+    Seq seq = {};
+    Time at = {};
+    Message message = {};
+    std::string shown = {};  // how the view has it: verbatim, cleared, shortened, folded, dropped
+};
+
+// Where the tokens of a request go, in tokens and in dollars (0 when the price is not known).
+struct TokenBreakdown {
+    struct Part {
+        std::string name = {};  // system, tools, messages, summaries, framing, free
+        std::uint64_t tokens = 0;
+        double dollars = 0;
+    };
+    struct Distance {
+        std::string trigger = {}, level = {};
+        double now = 0, at = 0;  // it fires at that value
+        bool due = false;
+    };
+    std::string model = {};
+    std::uint64_t window = 0, reserved = 0, used = 0;
+    std::vector<Part> parts = {};
+    std::vector<Distance> triggers = {};
+};
+struct BreakdownOptions {
+    std::string model = {}, tools = {}, policy = {};
+};
+
+// Two views beside each other.
+struct ViewDiff {
+    struct Row {
+        char side = '=';  // '-' only in the first, '+' only in the second, '=' in both
+        Item item = {};
+    };
+    std::vector<Row> rows = {};
+    std::size_t same_items = 0;  // from the beginning: what a cache would still hold
+    std::uint64_t same_tokens = 0;
+    std::uint64_t tokens_a = 0, tokens_b = 0;
+};
 
 struct Checkpoint {
     std::string id = {};  // "ckpt_..."
@@ -107,10 +210,11 @@ struct BeginRequest {
     std::string_view messages = {};  // as in AppendRequest; a leading run of system messages is the
                                      // preamble: it is sent and noted, not part of the log
     FormatId format = FormatId::openai_chat;
-    std::string model = {};       // name, for the note
-    std::string tools = {};       // JSON list, for the note
-    std::string parameters = {};  // JSON object, for the note
-    std::string policy = {};      // of this request; overrides the conversation's
+    std::string model = {};         // name, for the note
+    std::string tools = {};         // JSON list, for the note
+    std::string parameters = {};    // JSON object, for the note
+    std::string policy = {};        // of this request; overrides the conversation's
+    std::string agent_policy = {};  // of the agent that it is for; below the conversation's
     WriteOptions write = {};
     HeaderPatch header = {};
 };
@@ -126,7 +230,13 @@ struct Begun {
     // What the whole request is expected to take of the model's window; 0 when no model was named.
     std::uint64_t tokens_expected = 0;
     std::vector<Message> request() const;  // preamble and view: what to send
+    // What a provider's prompt cache is told, see ModelRequest.
+    std::string cache_key() const;
+    std::size_t behind_edit() const;
     std::optional<Compaction> compaction = {};
+    std::vector<std::string> warnings = {};
+    std::string policy = {};              // the one in force
+    bool shrunk = false;                  // by shrink()
     std::optional<Message> already = {};  // a repeat of a finished turn: its answer
     bool already_interrupted = false;     // that answer is a partial one
     Seq already_at = {};
@@ -145,6 +255,9 @@ struct Answer {
 struct Finished {
     Seq seq = {};  // of the answer
     Header header = {};
+    std::vector<std::string> warnings = {};
+    std::optional<double> cost = {};  // dollars, where the model's prices and the usage are known
+    bool summary_due = false;         // work for the background: see run_jobs()
 };
 
 // Pieces of an answer as they arrive. False asks the model to stop: the answer so far is kept,
@@ -181,9 +294,28 @@ struct MemoryOptions {
     // Views of conversations that were used lately are kept in memory, so that the next turn reads
     // only what is new. At most so many bytes in all; 0: none.
     std::size_t hot_bytes_max = 48u << 20;
+    // The policy of conversations that have none, and whose request and agent name none. Empty:
+    // nothing is ever compacted by itself.
+    std::string policy = {};
+    Extensions extensions = {};                            // passes and triggers of one's own
+    std::shared_ptr<Summarizer> summarizer = {};           // null: the deterministic one
+    Duration summary_deadline = std::chrono::seconds(20);  // at the hard level, inside begin
+    // Someone calls run_jobs(): what is due at the soft level is left to them. False: the next
+    // begin does it.
+    bool background = false;
+    // Gets each compaction as one line of JSON, from any thread.
+    std::function<void(std::string_view line)> log = {};
     // Told once about each model that is not known. From any thread.
     std::function<void(std::string_view message)> warn = {};
 };
+
+// Of any two views.
+ViewDiff diff_views(const View& a, const View& b);
+
+// The tool that lets a model fetch what was left out, as an element of `tools` in that format; and
+// the answer to a call of it: text for the model, also when it fails.
+constexpr std::string_view recall_tool_name = "recall";
+std::string recall_tool(FormatId format);
 
 class Memory {
 public:
@@ -223,6 +355,9 @@ public:
     // `based_on` is the view that they were computed from; `conflict` when an edit was made since.
     Result<Compaction> splice(const ConversationId& name, const View& based_on,
                               std::vector<Edit> edits, Cause cause);
+    // A summary of the caller's own in place of these messages (whole groups, none open or pinned).
+    Result<Compaction> summarize(const ConversationId& name, Range messages, std::string_view text,
+                                 const WriteOptions& write = {});
     // Removes the content of messages for good, in every fork, and every summary that covers them.
     Result<void> scrub(const ConversationId& name, const std::vector<Seq>& messages);
     Result<Receipt> erase(const ConversationId& name);
@@ -238,12 +373,33 @@ public:
     // By id ("ckpt_...") or by name (the newest of that name); "" is the newest of all.
     Result<Checkpoint> find_checkpoint(const ConversationId& name, std::string_view which = {});
     Result<PastCall> past_call(const ConversationId& name, Seq note);
+    // What the compaction entry at `seq` did, as it was told then.
+    Result<Compaction> find_compaction(const ConversationId& name, Seq seq);
+    // not_found when there is no such call or message, or a person has hidden or removed it.
+    Result<std::vector<Recalled>> recall(const ConversationId& name, const RecallQuery& query);
+    std::string answer_recall(const ConversationId& name, std::string_view arguments);
+    Result<TokenBreakdown> breakdown(const ConversationId& name,
+                                     const BreakdownOptions& options = {});
+    Result<std::vector<Summary>> summaries(const ConversationId& name);  // oldest first
 
     // -- turns
     Result<Begun> begin(const ConversationId& name, const BeginRequest& request);
     Result<Finished> finish(const Begun& begun, const Answer& answer);
     Result<ChatTurn> chat(const ConversationId& name, const BeginRequest& request, Model& model,
                           const OnText& on_text = {});
+    // The provider refused what `begun` sent as too long: compacts once more and gives what to send
+    // instead, which is smaller; else budget_unreachable.
+    Result<Begun> shrink(const Begun& begun);
+
+    // -- work that can wait
+    // Claims and does at most `limit` due summaries of the tenant's conversations; gives how many
+    // were done. Any number of processes may call it.
+    Result<std::size_t> run_jobs(const std::string& tenant, std::size_t limit = 16);
+
+    // Dollars; none when the model's prices or the usage are not known.
+    std::optional<double> cost_of(std::string_view model, const Usage& usage) const;
+    // Counters in the text format of Prometheus.
+    std::string metrics() const;
 
     Store& store();
 

@@ -22,6 +22,10 @@ struct ModelRequest {
     std::string_view parameters = {};        // JSON object
     FormatId fields_format = FormatId::openai_chat;  // that tools and parameters are written in
     std::stop_token stop = {};                       // interrupts the call from another thread
+    // What a provider's prompt cache is told: a name for requests that begin alike (empty: nothing
+    // is told), and how many messages stand behind the last one that a compaction changed.
+    std::string_view cache_key = {};
+    std::size_t behind_edit = 0;
 };
 
 // Each piece as it comes. False asks the model to stop: what came so far is the answer, marked
@@ -44,6 +48,28 @@ public:
 
 // Whether a model refused a request because it is longer than its window.
 bool is_context_overflow(const Error& error);
+
+// ---- summaries ----------------------------------------------------------------------------------
+
+struct SummaryCall {
+    std::string_view system = {}, user = {};  // what to do; the material, marked as quoted
+    std::string_view model = {};              // that the policy asks for; empty: any
+    std::uint32_t max_tokens = 300;
+    Time deadline = {};  // whoever asks does not wait longer
+};
+struct SummaryText {
+    std::string text = {};
+    std::string model = {};
+    ReplyUsage usage = {};
+};
+
+// The summariser port: texts in, a text out. May be called from several threads at once.
+class Summarizer {
+public:
+    virtual ~Summarizer() = default;
+    virtual std::uint64_t window_tokens() const = 0;
+    virtual Result<SummaryText> summarize(const SummaryCall& call) = 0;
+};
 
 // For demos and tests, offline: repeats the latest user message, word by word, and says how much
 // it was sent.

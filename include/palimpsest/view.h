@@ -78,8 +78,9 @@ struct View {
     Items items = {};
     ViewTotals totals = {};
     std::uint64_t tokens = 0;
-    Seq seq = {};    // the view is the one after this entry
-    Seq basis = {};  // the newest entry that changed it; 0: none
+    Seq seq = {};          // the view is the one after this entry
+    Seq basis = {};        // the newest entry that changed it; 0: none
+    bool preview = false;  // shaped by edits that are not in the log
 };
 
 // The smallest run of messages that a provider accepts alone: one message, or everything from an

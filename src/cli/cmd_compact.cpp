@@ -11,7 +11,7 @@ constexpr Flag flags[] = {
     {"policy", "JSON|NAME|FILE", "What to do; without it the conversation's own, or balanced."},
     {"format", "F", "Compact a file in this format, without a store, and write its view."},
     {"window", "N", "With --format: the tokens that the model takes."},
-    {"model", "M", "With --format: the model; its window and its tokenizer."},
+    {"model", "M", "The model whose window is to be kept; with --format also its tokenizer."},
     {"report", "FILE", "With --format: write what was done as JSON."},
     {"explain", "", "With --format: tell on standard error what was done and why."},
     {"preview", "", "Show what would be done; write nothing."},
@@ -58,16 +58,20 @@ Result<int> run_compact(Invocation& call) {
     PAL_TRY(write, write_options(call.arguments));
     if (policy.empty()) {
         PAL_TRY(header, call.memory->head(call.name()));
-        policy = header.policy;
+        policy = header.policy.empty() ? "balanced" : header.policy;
     }
     const bool preview = call.arguments.has("preview");
-    PAL_TRY(compaction,
-            call.memory->compact(call.name(), {.policy = policy, .preview = preview}, write));
+    PAL_TRY(compaction, call.memory->compact(call.name(),
+                                             {.policy = policy,
+                                              .preview = preview,
+                                              .model = call.arguments.get("model").value_or("")},
+                                             write));
     if (call.json())
         print_json(call.out, write_compaction, compaction);
     else
         print_compaction(call.out, compaction, preview);
-    return 0;
+    const bool fits = compaction.outcome != Compaction::Outcome::unreachable;
+    return fits ? 0 : error_info(ErrorCode::budget_unreachable).exit_status;
 }
 
 }  // namespace palimpsest

@@ -42,6 +42,9 @@ sigset_t block_stop_signals() {
     return signals;
 }
 
+// For conversations whose request, header and agent name none.
+constexpr std::string_view default_policy = "balanced";
+
 // Until a signal comes; expired conversations are removed meanwhile. They are invisible anyway, so
 // a sweep that fails is simply tried again a minute later.
 void wait_for_stop(const sigset_t& signals, Store& store) {
@@ -83,8 +86,11 @@ Result<int> run_serve(Invocation& call) {
     PAL_TRY(port, free_port(listen));
     listen.port = port;
     const std::string token = hex(random_log_id());
+    MemoryOptions background{.policy = std::string(default_policy), .background = true};
+    if (settings.log_level == "info") background.log = write_log_line;
     PAL_TRY(memory,
-            open_memory(settings, {.holder_address = authority(listen), .holder_token = token}));
+            open_memory(settings, {.holder_address = authority(listen), .holder_token = token},
+                        std::move(background)));
     PAL_TRY(model, open_model(settings));
     ServerOptions options{.host = listen.host,
                           .port = listen.port,
@@ -93,7 +99,8 @@ Result<int> run_serve(Invocation& call) {
                           .body_bytes_max = settings.body_bytes_max,
                           .connections_max = settings.connections_max,
                           .network_threads = static_cast<int>(settings.network_threads),
-                          .store_threads = static_cast<int>(settings.store_threads)};
+                          .store_threads = static_cast<int>(settings.store_threads),
+                          .run_jobs = true};
     if (settings.log_level == "info") options.log = write_log_line;
     PAL_TRY(server, Server::start(memory, *model, std::move(options)));
     announce(call, authority(listen));

@@ -13,6 +13,9 @@ constexpr Flag flags[] = {
     {"at", "SEQ", "The view as it was after that entry."},
     {"explain", "", "Say why items are not verbatim, and what was left out."},
     {"format", "F", "Print the list of messages to send instead, in format F."},
+    {"window", "TOKENS", "Preview: what would be sent within so many tokens; nothing is written."},
+    {"model", "NAME", "Preview: what that model would be sent."},
+    {"policy", "JSON|NAME", "Of the preview; default: the conversation's, else balanced."},
 };
 
 std::string positions(Range range) {
@@ -33,7 +36,7 @@ void print_view(Output& out, const View& view, bool explain) {
         std::vector<std::string> row{std::string(item_kind_name(item.kind)), positions(item.range),
                                      std::to_string(item.tokens),
                                      std::string(role_name(item.message.shape.role))};
-        if (explain) row.push_back(item.reason.empty() ? "-" : item.reason);
+        if (explain) row.push_back(explain_item(view, item));
         row.push_back(describe(item.message));
         table.add(std::move(row));
     }
@@ -79,6 +82,10 @@ Result<int> run_view(Invocation& call) {
     ViewOptions options;
     PAL_TRY(at, call.arguments.number("at"));
     if (at) options.at = Seq{*at};
+    PAL_TRY(window, call.arguments.number("window"));
+    options.window = window;
+    options.model = call.arguments.get("model").value_or("");
+    options.policy = call.arguments.get("policy").value_or("");
     std::optional<FormatId> format;
     if (const auto name = call.arguments.get("format")) {
         PAL_TRY(id, parse_format_name(*name));

@@ -16,13 +16,15 @@
 namespace palimpsest {
 
 extern const Flags copy_flags, doctor_flags, erase_flags, export_flags, import_flags, keys_flags;
-extern const Flags append_flags, chat_flags, checkpoint_flags, checkpoints_flags, compact_flags,
-    convert_flags, count_flags, edit_flags, encode_flags, fork_flags, list_flags, log_flags,
-    repair_flags, retract_flags, simulate_flags, validate_flags, view_flags;
+extern const Flags append_flags, breakdown_flags, chat_flags, checkpoint_flags, checkpoints_flags,
+    compact_flags, convert_flags, count_flags, diff_flags, edit_flags, encode_flags, fork_flags,
+    list_flags, log_flags, repair_flags, retract_flags, simulate_flags, summary_flags,
+    validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
 Result<int> run_backup(Invocation& call);
+Result<int> run_breakdown(Invocation& call);
 Result<int> run_chat(Invocation& call);
 Result<int> run_checkpoint(Invocation& call);
 Result<int> run_checkpoints(Invocation& call);
@@ -32,6 +34,7 @@ Result<int> run_convert(Invocation& call);
 Result<int> run_copy(Invocation& call);
 Result<int> run_count(Invocation& call);
 Result<int> run_decode(Invocation& call);
+Result<int> run_diff(Invocation& call);
 Result<int> run_doctor(Invocation& call);
 Result<int> run_encode(Invocation& call);
 Result<int> run_erase(Invocation& call);
@@ -43,6 +46,7 @@ Result<int> run_keys(Invocation& call);
 Result<int> run_list(Invocation& call);
 Result<int> run_log(Invocation& call);
 Result<int> run_pin(Invocation& call);
+Result<int> run_recall(Invocation& call);
 Result<int> run_repair(Invocation& call);
 Result<int> run_retract(Invocation& call);
 Result<int> run_scrub(Invocation& call);
@@ -50,6 +54,7 @@ Result<int> run_sent(Invocation& call);
 Result<int> run_serve(Invocation& call);
 Result<int> run_show(Invocation& call);
 Result<int> run_simulate(Invocation& call);
+Result<int> run_summary(Invocation& call);
 Result<int> run_undo(Invocation& call);
 Result<int> run_unpin(Invocation& call);
 Result<int> run_validate(Invocation& call);
@@ -102,6 +107,14 @@ constexpr Command table[] = {
      write, 0, &compact_flags, run_compact, nullptr, "format"},
     {"simulate", "TRACE...", "Replay recorded conversations under policies; count what they cost.",
      none, 0, &simulate_flags, run_simulate},
+    {"summary", "ID [TEXT]", "List summaries, or store one of your own (--range SEQ..SEQ).",
+     write, 0, &summary_flags, run_summary},
+    {"recall", "ID CALL_ID|SEQ[..SEQ]", "Show what was left out, as it was said.",
+     read, 0, nullptr, run_recall},
+    {"breakdown", "ID", "Show where tokens and money go, and how far each trigger is.",
+     read, 0, &breakdown_flags, run_breakdown},
+    {"diff", "ID [ID2]", "Show two views beside each other: two positions or two branches.",
+     read, 0, &diff_flags, run_diff},
     {"scrub", "ID SEQ...", "Remove the content of messages for good, in every fork.",
      write, 0, nullptr, run_scrub},
     {"erase", "[ID]", "Remove conversations for good; forks keep what they share.",

@@ -14,17 +14,18 @@ void print_warning(std::string_view message) {
 
 }  // namespace
 
-Result<Memory> open_memory(const Settings& settings, StoreOptions options) {
+Result<Memory> open_memory(const Settings& settings, StoreOptions options, MemoryOptions memory) {
     options.encryption_key = settings.encryption_key;
     options.warn = print_warning;
     PAL_TRY(store, open_store_or_holder(settings.store, options));
     const std::string& file = settings.tokenizer_file;
     PAL_TRY(tokenizer, open_named_tokenizer(file.empty() ? settings.tokenizer : file));
-    return Memory(std::move(store), {.store = std::move(options),
-                                     .tokenizer = std::move(tokenizer),
-                                     .message_bytes_max = settings.message_bytes_max,
-                                     .models = settings.models,
-                                     .warn = print_warning});
+    memory.store = std::move(options);
+    memory.tokenizer = std::move(tokenizer);
+    memory.message_bytes_max = settings.message_bytes_max;
+    memory.models = settings.models;
+    memory.warn = print_warning;
+    return Memory(std::move(store), std::move(memory));
 }
 
 // A configured model, the echo model, or one that its provider's name tells us about.

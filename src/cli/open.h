@@ -9,7 +9,9 @@
 namespace palimpsest {
 
 // Through the running server, when one holds the store and we are none ourselves.
-Result<Memory> open_memory(const Settings& settings, StoreOptions options);
+// `memory` brings what the settings do not say.
+Result<Memory> open_memory(const Settings& settings, StoreOptions options,
+                           MemoryOptions memory = {});
 Result<std::unique_ptr<Model>> open_model(const Settings& settings);
 
 }  // namespace palimpsest

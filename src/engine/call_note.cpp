@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "palimpsest/format.h"
 #include "store/lineage.h"
 
 #include <fmt/format.h>
@@ -27,6 +28,23 @@ std::string preamble_json(const std::vector<Message>& preamble) {
     for (const Message& message : preamble) writer.raw(*message.raw);
     writer.end_array();
     return out;
+}
+
+// What a call note says that the next one can refer to.
+Result<CallTexts> texts_in(const Entry& call) {
+    CallTexts texts;
+    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call.body).body)));
+    const auto list = document.root().find("texts");
+    if (!list) return texts;
+    for (const JsonValue text : list->elements()) {
+        const auto hash = text.find("hash");
+        const auto seq = text.find("seq");
+        const auto back = text.find("back");
+        if (!hash || (!seq && !back)) continue;
+        const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
+        texts.push_back({std::string(hash->string()), seq ? Seq{number} : call.seq - number, 0});
+    }
+    return texts;
 }
 
 // Where the text stands: known already, or added to the batch. The newest used comes first.
@@ -69,34 +87,35 @@ Result<std::string> read_text(Store& store, const Header& header, const Entry& n
 
 }  // namespace
 
-Result<CallTexts> known_texts(Store& store, const Header& header) {
-    CallTexts texts;
-    if (header.log.empty()) return texts;
+Result<CallState> read_calls(Store& store, const Header& header) {
+    CallState state;
+    if (header.log.empty()) return state;
     PAL_TRY(notes, read_lineage(store, header,
                                 {.ranges = {},
                                  .kinds = only(EntryKind::note),
                                  .limit = notes_looked_at,
                                  .newest_first = true}));
-    const auto call = std::find_if(notes.begin(), notes.end(), [](const Entry& entry) {
-        return std::get<NoteEntry>(entry.body).kind == "call";
-    });
-    if (call == notes.end()) return texts;
-    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call->body).body)));
-    const auto list = document.root().find("texts");
-    if (!list) return texts;
-    for (const JsonValue text : list->elements()) {
-        const auto hash = text.find("hash");
-        const auto seq = text.find("seq");
-        const auto back = text.find("back");
-        if (!hash || (!seq && !back)) continue;
-        const auto number = static_cast<std::uint64_t>((seq ? seq : back)->integer().value_or(0));
-        texts.push_back({std::string(hash->string()), seq ? Seq{number} : call->seq - number, 0});
+    for (const Entry& entry : notes) {
+        const auto& note = std::get<NoteEntry>(entry.body);
+        const auto usage = read_usage_note(note);
+        if (usage && entry.seq > header.basis && !state.reported_tokens)
+            state.reported_tokens = usage->input + usage->output;
+        if (note.kind != "call") continue;
+        PAL_TRY(texts, texts_in(entry));
+        state.texts = std::move(texts);
+        PAL_TRY(document, parse_json(view_of(note.body)));
+        if (const auto injected = document.root().find("injected"))
+            state.injected = read_source(*injected);
+        state.last = entry.seq;
+        state.last_at = entry.at;
+        break;
     }
-    return texts;
+    return state;
 }
 
 void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
-                   CallTexts& texts, std::vector<Draft>& drafts) {
+                   CallState& calls, std::vector<Draft>& drafts) {
+    CallTexts& texts = calls.texts;
     const bool has_tools = !request.tools.empty() && request.tools != "[]";
     std::optional<TextRef> preamble_ref, tools_ref;
     if (!preamble.empty()) {
@@ -120,11 +139,14 @@ void add_call_note(const BeginRequest& request, const std::vector<Message>& prea
     };
     writer.begin_object().field("model", request.model);
     writer.key("parameters").raw(request.parameters.empty() ? "{}" : request.parameters);
+    writer.field("format", format_name(request.format));
     write("preamble", preamble_ref);
     write("tools", tools_ref);
     writer.key("texts").begin_array();
     for (const TextRef& ref : texts) write_ref(writer, ref, note_draft);
-    writer.end_array().end_object();
+    writer.end_array();
+    if (calls.injected) write_source(writer.key("injected"), *calls.injected);
+    writer.end_object();
     drafts.push_back({NoteEntry{"call", make_bytes(std::move(body))}, {}});
 }
 
@@ -148,6 +170,20 @@ NoteEntry usage_note(const Answer& answer, Seq call) {
     return {"usage", make_bytes(std::move(body))};
 }
 
+std::optional<Usage> read_usage_note(const NoteEntry& note) {
+    const auto document = parse_json(view_of(note.body));
+    if (note.kind != "usage" || !document) return std::nullopt;
+    const auto number = [&](std::string_view field) -> std::uint64_t {
+        const auto value = document->root().find(field);
+        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
+    };
+    return Usage{.input = number("input"),
+                 .cached = number("cached"),
+                 .cache_writes = number("cache_writes"),
+                 .output = number("output"),
+                 .reasoning = number("reasoning")};
+}
+
 Result<PastCall> read_call_note(Store& store, const Header& header, const Entry& entry) {
     const auto* note = std::get_if<NoteEntry>(&entry.body);
     if (!note || note->kind != "call")
@@ -162,6 +198,17 @@ Result<PastCall> read_call_note(Store& store, const Header& header, const Entry&
     call.note = view_of(note->body);
     PAL_TRY(preamble, read_text(store, header, entry, document.root().find("preamble")));
     PAL_TRY(tools, read_text(store, header, entry, document.root().find("tools")));
+    const auto injected = document.root().find("injected");
+    const auto source = injected ? read_source(*injected) : std::nullopt;
+    const auto format = document.root().find("format");
+    if (source && format) {
+        PAL_TRY(known, parse_format_name(format->string()));
+        PAL_TRY(message, read_source_message(store, *source, known));
+        if (message) {
+            preamble.pop_back();
+            preamble += (preamble.size() > 1 ? "," : "") + std::string(view_of(message->raw)) + "]";
+        }
+    }
     call.preamble = std::move(preamble);
     call.tools = std::move(tools);
     return call;

@@ -4,7 +4,8 @@
 // sent; the preamble and the tools, which are no part of the log, are kept as notes "text", once
 // for each distinct value among the last few used. A call note:
 //
-//   {"model", "parameters", "preamble": REF, "tools": REF, "texts": [{"hash", "seq"}, ...]}
+//   {"model", "parameters", "format", "preamble": REF, "tools": REF,
+//    "texts": [{"hash", "seq"}, ...], "injected": null or {"log", "seq", "edit"}}
 //
 // where REF is null or {"hash", "seq"}; the seq of a text in the same batch is written as {"hash",
 // "back"}: how many entries before the note it stands. "texts" is what the next note can refer to.
@@ -12,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "base/json_write.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
@@ -26,18 +29,43 @@ struct TextRef {
 // What the next note can refer to; the newest used comes first.
 using CallTexts = std::vector<TextRef>;
 
-// The texts that the newest call note knows of.
-Result<CallTexts> known_texts(Store& store, const Header& header);
+// The summary of another conversation that the calls of this one are given: where it stands.
+struct SummarySource {
+    std::string log = {};  // in hex
+    Seq seq = {};
+    std::uint32_t edit = 0;
+};
+void write_source(JsonWriter& out, const SummarySource& source);
+std::optional<SummarySource> read_source(const JsonValue& value);
+// Its text as a message; none when it was scrubbed or erased since.
+Result<std::optional<Message>> read_source_message(Store& store, const SummarySource& source,
+                                                   FormatId format);
+
+// What is known of the calls so far.
+struct CallState {
+    std::optional<SummarySource> injected = {};
+    CallTexts texts = {};
+    Seq last = {};      // the note of the newest call; 0: there was none
+    Time last_at = {};  // when it was made
+    // What the provider reported for it, request and answer; none when the view was edited since.
+    std::optional<std::uint64_t> reported_tokens = {};
+    std::uint32_t misses = 0;  // calls in a row that found nothing in the provider's cache
+    Stall stall = {};          // compactions that freed nothing
+};
+// Read from the newest notes. Misses and stalls are not noted: they start anew.
+Result<CallState> read_calls(Store& store, const Header& header);
 
 // Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
-// can refer to.
+// can refer to. `preamble` is without the injected summary, which is noted by its place.
 void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
-                   CallTexts& texts, std::vector<Draft>& drafts);
+                   CallState& calls, std::vector<Draft>& drafts);
 
 // Once the batch is written and its first entry stands at `first`.
 void settle_texts(CallTexts& texts, Seq first);
 
 NoteEntry usage_note(const Answer& answer, Seq call);
+// What such a note says; none: it is another kind of note.
+std::optional<Usage> read_usage_note(const NoteEntry& note);
 
 // Everything of a past call but its view. unprocessable when the entry is no call note.
 Result<PastCall> read_call_note(Store& store, const Header& header, const Entry& entry);

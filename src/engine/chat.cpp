@@ -1,4 +1,5 @@
-// chat: begin, ask the model, finish.
+// chat: begin, ask the model, finish. A request that the model refuses as too long is made smaller
+// once.
 #include "engine/ask.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
@@ -17,10 +18,26 @@ Result<ChatTurn> Memory::chat(const ConversationId& name, const BeginRequest& re
         turn.finished = {turn.begun.already_at, turn.begun.view.header};
         return turn;
     }
-    const std::vector<Message> messages = turn.begun.request();
-    PAL_TRY(answer, ask_model(model, {messages, request.tools, request.parameters, request.format},
-                              on_text));
-    turn.answer = std::move(answer);
+    const auto ask = [&] {
+        const std::vector<Message> messages = turn.begun.request();
+        const std::string cache_key = turn.begun.cache_key();
+        return ask_model(model,
+                         {.messages = messages,
+                          .tools = request.tools,
+                          .parameters = request.parameters,
+                          .fields_format = request.format,
+                          .cache_key = cache_key,
+                          .behind_edit = turn.begun.behind_edit()},
+                         on_text);
+    };
+    auto answer = ask();
+    if (!answer && is_context_overflow(answer.error()) && !turn.begun.policy.empty()) {
+        PAL_TRY(smaller, shrink(turn.begun));
+        turn.begun = std::move(smaller);
+        answer = ask();
+    }
+    if (!answer) return std::unexpected(std::move(answer).error());
+    turn.answer = *std::move(answer);
     PAL_TRY(finished, finish(turn.begun, turn.answer));
     turn.finished = std::move(finished);
     return turn;

@@ -1,6 +1,7 @@
 #include "engine/edit.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/hash.h"
 #include "engine/count.h"
@@ -144,8 +145,9 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
                             const DecideEdit& decide) {
     for (int attempt = 1;; ++attempt) {
         PAL_TRY(header, state.store->head(name));
+        std::vector<Draft> behind;
         auto draft = write.expected_end.value_or(header.end) == header.end
-                         ? decide(header)
+                         ? decide(header, behind)
                          : Result<Body>(fail(ErrorCode::conflict,
                                              "'" + name.id + "' ends at seq " +
                                                  std::to_string(header.end.value) + ", not at " +
@@ -167,6 +169,7 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
         PAL_TRY(body,
                 with_basis(*state.store, *state.tokenizer, header, header.end, std::move(*draft)));
         batch.entries.push_back({std::move(body), {}});
+        std::ranges::move(behind, std::back_inserter(batch.entries));
         auto appended = state.store->append(name, batch);
         if (appended) return appended;
         const bool again = appended.error().code == ErrorCode::conflict && !write.expected_end;

@@ -13,8 +13,9 @@
 
 namespace palimpsest {
 
-// Makes the body of an edit entry, without its basis, over the conversation as it is now.
-using DecideEdit = std::function<Result<Body>(const Header& header)>;
+// Makes the body of an edit entry, without its basis, over the conversation as it is now. What it
+// puts into `behind` is written behind the entry in the same step.
+using DecideEdit = std::function<Result<Body>(const Header& header, std::vector<Draft>& behind)>;
 
 // Loads the header, lets `decide` make the body, folds it in, and appends it. Tries again, a
 // bounded number of times, when the basis moved meanwhile; then `conflict`. `request` says in words

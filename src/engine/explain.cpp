@@ -83,6 +83,19 @@ bool contains(const std::vector<Range>& ranges, Seq seq) {
 
 }  // namespace
 
+std::string explain_item(const View& view, const Item& item) {
+    const std::string by = item.by == Seq{} ? "" : " (entry " + std::to_string(item.by.value) + ")";
+    if (item.kind == ItemKind::summary)
+        return "stands for " + std::to_string(item.range.from.value) + " to " +
+               std::to_string(item.range.to.value) + by + ": " + item.reason;
+    if (!item.reason.empty()) return item.reason + by;
+    if (view.basis == Seq{}) return "as it was said: nothing was ever edited";
+    if (item.range.from > view.basis)
+        return "as it was said: newer than the last edit (entry " +
+               std::to_string(view.basis.value) + ")";
+    return "as it was said: no edit in force covers it";
+}
+
 Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) {
     PAL_TRY(hiding, hidings(memory, view));
     const std::vector<Range> shown = covered(view);
@@ -109,7 +122,11 @@ Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) 
 
 void write_explained_view(JsonWriter& out, const View& view, const std::vector<LeftOut>& left_out) {
     out.begin_object().key("items").begin_array();
-    for (const Item& item : view.items) write_item(out, item);
+    for (const Item& item : view.items) {
+        Item explained = item;
+        explained.reason = explain_item(view, item);
+        write_item(out, explained);
+    }
     out.end_array().key("tokens").number(view.tokens).key("seq").number(view.seq.value);
     out.key("left_out").begin_array();
     for (const LeftOut& part : left_out) {

@@ -9,6 +9,9 @@
 
 namespace palimpsest {
 
+// Why an item stands in the view as it does, in words; never empty.
+std::string explain_item(const View& view, const Item& item);
+
 struct LeftOut {
     Range range = {};
     std::uint64_t messages = 0;

@@ -1,7 +1,7 @@
 #include "engine/hot_views.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 
 namespace palimpsest {
 namespace {
@@ -49,23 +49,20 @@ bool stands_well(std::span<const Item> items, std::size_t i, bool in_order) {
 
 }  // namespace
 
-View HotView::view(const Header& header) const {
+View HotView::view() const {
     View out;
     out.header = header;
     out.items = items;
     out.totals = totals;
     out.tokens = totals.tokens;
-    out.seq = seq;
-    out.basis = basis;
+    out.seq = header.end;
+    out.basis = header.basis;
     return out;
 }
 
 HotView make_hot(const View& view) {
     HotView hot;
-    hot.log = view.header.log;
-    hot.seq = view.seq;
-    hot.basis = view.basis;
-    hot.epoch = view.header.epoch;
+    hot.header = view.header;
     hot.items = view.items;
     hot.totals = view.totals;
     hot.in_order = std::ranges::is_sorted(view.items, by_seq);
@@ -73,9 +70,9 @@ HotView make_hot(const View& view) {
     return hot;
 }
 
-HotView extended(const HotView& old, Seq seq, std::vector<Item> more) {
+HotView extended(const HotView& old, const Header& header, std::vector<Item> more) {
     HotView hot = old;
-    hot.seq = seq;
+    hot.header = header;
     hot.bytes += bytes_of(more);
     hot.items = old.items.with(std::move(more));
     bool well = true;
@@ -94,59 +91,60 @@ HotView extended(const HotView& old, Seq seq, std::vector<Item> more) {
     return hot;
 }
 
-std::size_t HotViews::Hash::operator()(const LogId& log) const {
-    std::size_t hash = 0;  // The id is random: any of its bytes will do.
-    std::memcpy(&hash, log.bytes.data() + 8, sizeof hash);
-    return hash;
+std::size_t HotViews::Hash::operator()(const ConversationId& name) const {
+    const std::hash<std::string> hash;
+    return hash(name.id) * 31 + hash(name.tenant);
 }
 
-HotViewPtr HotViews::find(const LogId& log) {
-    Shard& shard = shard_of(log);
+HotViewPtr HotViews::find(const ConversationId& name) {
+    Shard& shard = shard_of(name);
     const std::lock_guard lock(shard.mutex);
-    const auto found = shard.by_log.find(log);
-    if (found == shard.by_log.end()) return nullptr;
+    const auto found = shard.by_name.find(name);
+    if (found == shard.by_name.end()) return nullptr;
     shard.order.splice(shard.order.begin(), shard.order, found->second);
     return *found->second;
 }
 
 void HotViews::put(HotViewPtr view) {
-    if (view->bytes > bytes_max_ || view->log.empty()) return;
-    const LogId log = view->log;
+    const Header& header = view->header;
+    if (view->bytes > bytes_max_ || header.log.empty() || header.name.id.empty()) return;
+    const ConversationId name = header.name;
     {
-        Shard& shard = shard_of(log);
+        Shard& shard = shard_of(name);
         const std::lock_guard lock(shard.mutex);
-        if (const auto found = shard.by_log.find(log); found != shard.by_log.end()) {
-            const HotView& old = **found->second;
-            if (old.epoch == view->epoch && old.seq > view->seq) return;
+        if (const auto found = shard.by_name.find(name); found != shard.by_name.end()) {
+            const Header& old = (*found->second)->header;
+            if (old.log == header.log && old.epoch == header.epoch && old.end > header.end) return;
             remove(shard, found->second);
         }
         bytes_ += view->bytes;
         shard.order.push_front(std::move(view));
-        shard.by_log.emplace(log, shard.order.begin());
+        shard.by_name.emplace(name, shard.order.begin());
     }
-    if (bytes_ > bytes_max_) make_room(log.bytes[0] % shard_count, log);
+    if (bytes_ > bytes_max_) make_room(name);
 }
 
-void HotViews::drop(const LogId& log) {
-    Shard& shard = shard_of(log);
+void HotViews::drop(const ConversationId& name) {
+    Shard& shard = shard_of(name);
     const std::lock_guard lock(shard.mutex);
-    if (const auto found = shard.by_log.find(log); found != shard.by_log.end())
+    if (const auto found = shard.by_name.find(name); found != shard.by_name.end())
         remove(shard, found->second);
 }
 
 void HotViews::remove(Shard& shard, Order::iterator at) {
     bytes_ -= (*at)->bytes;
-    shard.by_log.erase((*at)->log);
+    shard.by_name.erase((*at)->header.name);
     shard.order.erase(at);
 }
 
 // The oldest of each shard in turn, so that the shards stay of about the same age.
-void HotViews::make_room(std::size_t first_shard, const LogId& keep) {
-    for (std::size_t empty = 0, s = first_shard; empty < shard_count; s = (s + 1) % shard_count) {
+void HotViews::make_room(const ConversationId& keep) {
+    std::size_t s = Hash()(keep) % shard_count;
+    for (std::size_t empty = 0; empty < shard_count; s = (s + 1) % shard_count) {
         if (bytes_ <= bytes_max_) return;
         const std::lock_guard lock(shards_[s].mutex);
         Order& order = shards_[s].order;
-        if (order.empty() || order.back()->log == keep) {
+        if (order.empty() || order.back()->header.name == keep) {
             ++empty;
             continue;
         }

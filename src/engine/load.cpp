@@ -169,21 +169,23 @@ Result<Loaded> load_view(Store& store, const Tokenizer& tokenizer, const Header&
 }
 
 Result<HotViewPtr> current_view(Memory::State& state, const Header& header) {
-    const HotViewPtr hot = state.hot->find(header.log);
-    const bool good =
-        hot && hot->epoch == header.epoch && hot->basis == header.basis && hot->seq <= header.end;
-    if (good && hot->seq == header.end) return hot;
+    const HotViewPtr hot = state.hot->find(header.name);
+    const bool good = hot && hot->leads_to(header);
+    if (good && hot->header.end == header.end && hot->header.revision == header.revision)
+        return hot;
     HotView made;
     if (good) {
-        PAL_TRY(entries, read_lineage(*state.store, header,
-                                      {.ranges = {{hot->seq + 1, header.end}},
-                                       .kinds = only(EntryKind::message)}));
         std::vector<Item> more;
-        for (const Entry& entry : entries) {
-            PAL_TRY(item, verbatim_item(*state.tokenizer, entry));
-            more.push_back(std::move(item));
+        const Range gap{hot->header.end + 1, header.end};
+        if (!gap.empty()) {
+            PAL_TRY(entries, read_lineage(*state.store, header,
+                                          {.ranges = {gap}, .kinds = only(EntryKind::message)}));
+            for (const Entry& entry : entries) {
+                PAL_TRY(item, verbatim_item(*state.tokenizer, entry));
+                more.push_back(std::move(item));
+            }
         }
-        made = extended(*hot, header.end, std::move(more));
+        made = extended(*hot, header, std::move(more));
     } else {
         PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, header, header.end));
         made = make_hot(loaded.view);
@@ -196,8 +198,7 @@ Result<HotViewPtr> current_view(Memory::State& state, const Header& header) {
 // Every store writes a whole batch at one time, which is when the header was updated.
 HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
                        std::span<const Draft> written) {
-    const bool next = before.seq + 1 == first && before.log == header.log &&
-                      before.epoch == header.epoch && before.basis == header.basis &&
+    const bool next = before.header.end + 1 == first && before.leads_to(header) &&
                       first + written.size() == header.end + 1;
     if (!next) return nullptr;
     std::vector<Item> more;
@@ -212,12 +213,12 @@ HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
         item.interrupted = said->interrupted;
         more.push_back(std::move(item));
     }
-    return std::make_shared<const HotView>(extended(before, header.end, std::move(more)));
+    return std::make_shared<const HotView>(extended(before, header, std::move(more)));
 }
 
 void keep_hot(Memory::State& state, const Header& header, Seq first,
               std::span<const Draft> written) {
-    const HotViewPtr before = state.hot->find(header.log);
+    const HotViewPtr before = state.hot->find(header.name);
     if (!before) return;
     if (HotViewPtr now = after_write(*before, header, first, written))
         state.hot->put(std::move(now));

@@ -14,6 +14,7 @@
 #include "engine/load.h"
 #include "engine/pooled_tokenizer.h"
 #include "engine/state.h"
+#include "engine/turn.h"
 #include "palimpsest/format.h"
 #include "store/lineage.h"
 
@@ -25,9 +26,9 @@ constexpr Duration access_granularity = std::chrono::minutes(1);
 // A read of content counts as an access, at most once per tenth of the time to live.
 void note_access(Memory::State& state, const Header& header);
 
-Result<void> check_patch(const HeaderPatch& patch) {
+Result<void> check_patch(Memory::State& state, const HeaderPatch& patch) {
     if (patch.policy && !patch.policy->empty()) {
-        PAL_TRY(policy, parse_policy(*patch.policy));
+        PAL_TRY(policy, state.policies->read(*patch.policy));
         (void)policy;
     }
     if (patch.metadata_merge) {
@@ -69,6 +70,13 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->call_notes = options.call_notes;
     state_->models = std::make_unique<ModelTable>(options.models, options.warn);
     state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
+    state_->policies =
+        std::make_unique<Policies>(std::move(options.policy), std::move(options.extensions));
+    state_->meters = std::make_unique<Meters>();
+    state_->summarizer = std::move(options.summarizer);
+    state_->summary_deadline = options.summary_deadline;
+    state_->background = options.background;
+    state_->log = std::move(options.log);
 }
 Memory::Memory(Memory&&) noexcept = default;
 Memory& Memory::operator=(Memory&&) noexcept = default;
@@ -83,10 +91,18 @@ Store& Memory::store() {
     return *state_->store;
 }
 
+std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage) const {
+    return cost_of_usage(*state_, model, usage);
+}
+
+std::string Memory::metrics() const {
+    return state_->meters->text();
+}
+
 Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& header,
                               const WriteOptions& write) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(header));
+    PAL_CHECK(check_patch(*state_, header));
     Batch batch;
     batch.key = write.key;
     batch.digest = digest_of("create", name.id, header);
@@ -104,7 +120,7 @@ Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& hea
 
 Result<Written> Memory::append(const ConversationId& name, const AppendRequest& request) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(request.header));
+    PAL_CHECK(check_patch(*state_, request.header));
     PAL_TRY(said, read_said(request.messages, request.format, *state_->tokenizer,
                             state_->message_bytes_max));
     if (said.empty() && request.header.empty())
@@ -128,7 +144,7 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
 Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& header,
                              std::optional<std::uint64_t> expected_revision) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(header));
+    PAL_CHECK(check_patch(*state_, header));
     Batch batch;
     batch.if_absent = IfAbsent::fail;
     batch.expected_revision = expected_revision;
@@ -186,12 +202,13 @@ Result<View> Memory::view(const ConversationId& name, const ViewOptions& options
     View view;
     if (at == header.end) {
         PAL_TRY(hot, current_view(*state_, header));
-        view = hot->view(header);
+        view = hot->view();
     } else {
         PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, at));
         view = std::move(loaded.view);
     }
     note_access(*state_, header);
+    if (options.window || !options.model.empty()) return preview_view(*state_, view, options);
     return view;
 }
 

@@ -1,13 +1,12 @@
-// The facade's edits: pin, retract, rewind, undo, compact, splice. Each decides what the entry
-// says; write_edit() folds it in and stores it.
+// The facade's edits: pin, retract, rewind, undo, splice. Compactions are in memory_compact.cpp.
+// Each decides what the entry says; write_edit() folds it in and stores it.
 #include <algorithm>
 #include <set>
 
 #include "base/ids.h"
-#include "core/plan.h"
-#include "core/policy.h"
 #include "engine/count.h"
 #include "engine/edit.h"
+#include "engine/turn.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -24,11 +23,11 @@ Result<Seq> write_pin(Memory::State& state, const ConversationId& name, Seq mess
                       const WriteOptions& write) {
     PAL_CHECK(check_name(name));
     const std::string request = (on ? "pin " : "unpin ") + std::to_string(message.value);
-    return seq_of(
-        write_edit(state, name, write, request, [&](const Header& header) -> Result<Body> {
-            PAL_TRY(group, group_around(*state.store, header, message));
-            return PinEntry{std::move(group), on, {}};
-        }));
+    return seq_of(write_edit(state, name, write, request,
+                             [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
+                                 PAL_TRY(group, group_around(*state.store, header, message));
+                                 return PinEntry{std::move(group), on, {}};
+                             }));
 }
 
 // The messages outside of the range whose groups reach into it. not_found when there is no message
@@ -50,44 +49,6 @@ Result<std::vector<Seq>> rest_of_groups(Store& store, const Header& header, Rang
         for (const Seq member : group) (range.contains(member) ? seen : outside).insert(member);
     }
     return std::vector<Seq>(outside.begin(), outside.end());
-}
-
-Compaction::Outcome outcome_of(PlanOutcome outcome) {
-    switch (outcome) {
-        case PlanOutcome::not_due:
-            return Compaction::Outcome::not_due;
-        case PlanOutcome::done:
-            return Compaction::Outcome::done;
-        case PlanOutcome::not_enough_history:
-            return Compaction::Outcome::not_enough_history;
-        case PlanOutcome::no_progress:
-        case PlanOutcome::unreachable:
-            break;
-    }
-    return Compaction::Outcome::no_progress;
-}
-
-Compaction report(const Plan& plan) {
-    return {outcome_of(plan.outcome), {}, plan.edits, plan.tokens_before, plan.tokens_after};
-}
-
-CompactionEntry entry_of(const Plan& plan, const Policy& policy, Cause cause) {
-    CompactionEntry entry;
-    entry.cause = cause;
-    entry.trigger = plan.trigger;
-    entry.policy = policy.name;
-    entry.tokens_before = plan.tokens_before;
-    entry.tokens_after = plan.tokens_after;
-    entry.edits = plan.edits;
-    return entry;
-}
-
-// What a compaction that is in the log did.
-Result<Compaction> stored_compaction(Store& store, const Appended& done) {
-    PAL_TRY(entry, read_entry(store, done.header, done.last));
-    const auto& body = std::get<CompactionEntry>(entry.body);
-    return Compaction{Compaction::Outcome::done, entry.seq, body.edits, body.tokens_before,
-                      body.tokens_after};
 }
 
 // A caller's edits are checked before they are believed.
@@ -125,7 +86,8 @@ Result<void> check_edit(const Edit& edit, const View& view) {
 }  // namespace
 
 std::string_view outcome_name(Compaction::Outcome outcome) {
-    constexpr std::string_view names[] = {"not_due", "done", "not_enough_history", "no_progress"};
+    constexpr std::string_view names[] = {"not_due", "done", "not_enough_history", "no_progress",
+                                          "unreachable"};
     return names[static_cast<std::size_t>(outcome)];
 }
 
@@ -144,26 +106,27 @@ Result<Seq> Memory::retract(const ConversationId& name, Range messages, std::str
         return fail(ErrorCode::invalid_request, "the range to retract is empty", "range");
     const std::string request =
         "retract " + std::to_string(messages.from.value) + ".." + std::to_string(messages.to.value);
-    return seq_of(
-        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
-            PAL_TRY(also, rest_of_groups(*state_->store, header, messages));
-            return RetractEntry{messages, std::move(also), std::string(reason), {}};
-        }));
+    return seq_of(write_edit(*state_, name, write, request,
+                             [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
+                                 PAL_TRY(also, rest_of_groups(*state_->store, header, messages));
+                                 return RetractEntry{
+                                     messages, std::move(also), std::string(reason), {}};
+                             }));
 }
 
 Result<Seq> Memory::rewind(const ConversationId& name, Seq to, std::string_view reason,
                            const WriteOptions& write) {
     PAL_CHECK(check_name(name));
     const std::string request = "rewind " + std::to_string(to.value);
-    return seq_of(
-        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
-            if (to >= header.end)
-                return fail(
-                    ErrorCode::invalid_request,
-                    "there is nothing after seq " + std::to_string(to.value) + " to go back over",
-                    "to");
-            return RewindEntry{to, header.end, std::string(reason), {}};
-        }));
+    return seq_of(write_edit(*state_, name, write, request,
+                             [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
+                                 if (to >= header.end)
+                                     return fail(ErrorCode::invalid_request,
+                                                 "there is nothing after seq " +
+                                                     std::to_string(to.value) + " to go back over",
+                                                 "to");
+                                 return RewindEntry{to, header.end, std::string(reason), {}};
+                             }));
 }
 
 Result<Seq> Memory::undo(const ConversationId& name, std::optional<Seq> entry,
@@ -171,8 +134,9 @@ Result<Seq> Memory::undo(const ConversationId& name, std::optional<Seq> entry,
     PAL_CHECK(check_name(name));
     const std::string request =
         "undo " + (entry ? std::to_string(entry->value) : std::string("last"));
-    return seq_of(
-        write_edit(*state_, name, write, request, [&](const Header& header) -> Result<Body> {
+    return seq_of(write_edit(
+        *state_, name, write, request,
+        [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
             Seq target = entry.value_or(Seq{});
             if (!entry) {
                 PAL_TRY(basis, load_basis(*state_->store, header, header.end));
@@ -192,38 +156,6 @@ Result<Seq> Memory::undo(const ConversationId& name, std::optional<Seq> entry,
                     "seq");
             return UndoEntry{target, *root, {}};
         }));
-}
-
-Result<Compaction> Memory::compact(const ConversationId& name, const CompactOptions& options,
-                                   const WriteOptions& write) {
-    PAL_TRY(header, head(name));
-    const std::string_view json = options.policy.empty() ? header.policy : options.policy;
-    if (json.empty())
-        return fail(ErrorCode::invalid_request,
-                    "'" + name.id +
-                        "' has no policy; name one, as in "
-                        R"({"passes":[{"pass":"keep_last","turns":20}]})",
-                    "policy");
-    PAL_TRY(policy, parse_policy(json));
-    if (options.preview) {
-        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, header.end));
-        return report(make_plan(loaded.view, policy, true));
-    }
-    Plan plan;
-    const std::string request = "compact " + std::string(json);
-    auto done = write_edit(*state_, name, write, request, [&](const Header& now) -> Result<Body> {
-        PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, now, now.end));
-        plan = make_plan(loaded.view, policy, true);
-        if (plan.outcome != PlanOutcome::done) return fail(ErrorCode::not_found, "nothing to do");
-        return entry_of(plan, policy, Cause::request);
-    });
-    if (done && done->again) return stored_compaction(*state_->store, *done);
-    Compaction compaction = report(plan);
-    // Without a plan of "nothing to do" the error is a real one.
-    if (!done && (plan.outcome == PlanOutcome::done || plan.outcome == PlanOutcome::not_due))
-        return std::unexpected(std::move(done).error());
-    if (done) compaction.seq = done->last;
-    return compaction;
 }
 
 Result<Compaction> Memory::splice(const ConversationId& name, const View& based_on,
@@ -251,8 +183,8 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
         entry.tokens_after -= std::min(entry.tokens_after, before);
     }
     entry.edits = std::move(edits);
-    Compaction compaction{
-        Compaction::Outcome::done, {}, entry.edits, entry.tokens_before, entry.tokens_after};
+    Compaction compaction{Compaction::Outcome::done, {}, entry.edits, entry.tokens_before,
+                          entry.tokens_after,        {}};
     const Header& header = based_on.header;
     Batch batch;
     batch.expected_log = header.log;
@@ -264,6 +196,7 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
     batch.entries.push_back({std::move(body), {}});
     PAL_TRY(done, state_->store->append(name, batch));
     compaction.seq = done.last;
+    PAL_CHECK(keep_newest_summary(*state_, done.header, done.last, compaction.edits));
     return compaction;
 }
 

@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "engine/report.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -243,7 +244,19 @@ void write_compaction(JsonWriter& out, const Compaction& compaction) {
     field(out, "tokens_after", compaction.tokens_after);
     out.key("edits").begin_array();
     for (const Edit& edit : compaction.edits) write_edit(out, edit);
-    out.end_array().end_object();
+    out.end_array();
+    write_report_fields(out, compaction.report);
+    out.end_object();
+}
+
+void write_compaction_event(JsonWriter& out, const Compaction& compaction) {
+    out.begin_object().field("outcome", outcome_name(compaction.outcome)).key("seq");
+    compaction.seq == Seq{} ? out.null() : out.number(compaction.seq.value);
+    field(out, "tokens_before", compaction.tokens_before);
+    field(out, "tokens_after", compaction.tokens_after);
+    field(out, "edits", std::uint64_t{compaction.edits.size()});
+    write_report_fields(out, compaction.report);
+    out.end_object();
 }
 
 void write_written(JsonWriter& out, const Written& written) {

@@ -31,6 +31,17 @@ void write_past_call(JsonWriter& out, const PastCall& call);
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint);
 // {"outcome","seq","tokens_before","tokens_after","edits":[...]}; seq is null for a preview.
 void write_compaction(JsonWriter& out, const Compaction& compaction);
+// The same without the edits' contents, with the report's fields: for events and logs.
+void write_compaction_event(JsonWriter& out, const Compaction& compaction);
+// {"seq","from","to","text","tokens_before","tokens","model","at","cost","in_force"}
+void write_summary(JsonWriter& out, const Summary& summary);
+// {"seq","at","shown","message"}
+void write_recalled(JsonWriter& out, const Recalled& recalled);
+// {"model","window","reserved","used","parts":[{"name","tokens","dollars"}],
+//  "triggers":[{"trigger","level","now","at","due"}]}
+void write_breakdown(JsonWriter& out, const TokenBreakdown& breakdown);
+// {"rows":[{"side","kind","from","to",...}],"same_items","same_tokens","tokens_a","tokens_b"}
+void write_diff(JsonWriter& out, const ViewDiff& diff);
 // {"seq","first","ids","again"}
 void write_written(JsonWriter& out, const Written& written);
 // {"entries","logs","kept_for":[...]}

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "engine/hot_views.h"
+#include "engine/meters.h"
 #include "engine/model_table.h"
+#include "engine/policies.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
@@ -18,6 +20,12 @@ struct Memory::State {
     bool call_notes = true;
     std::unique_ptr<const ModelTable> models;
     std::unique_ptr<HotViews> hot;
+    std::unique_ptr<Policies> policies;
+    std::unique_ptr<Meters> meters;
+    std::shared_ptr<Summarizer> summarizer;  // null: the deterministic text of the plan
+    Duration summary_deadline = {};
+    bool background = false;
+    std::function<void(std::string_view line)> log;
 };
 
 }  // namespace palimpsest

@@ -4,19 +4,16 @@
 // Everything that `begin` writes is one atomic batch: what was said, the compaction if one was due,
 // and the note of the call. With a key K the halves use K/in and K/out; a repeat of a finished turn
 // finds the answer and needs no model call.
+#include "engine/turn.h"
+
 #include <algorithm>
+#include <chrono>
 
 #include "base/hash.h"
 #include "base/ids.h"
-#include "core/plan.h"
-#include "core/policy.h"
 #include "engine/calibrate.h"
 #include "engine/call_note.h"
 #include "engine/count.h"
-#include "engine/edit.h"
-#include "engine/input.h"
-#include "engine/load.h"
-#include "engine/message_tools.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -26,9 +23,14 @@ namespace {
 
 constexpr int attempts_max = 16;
 
-struct Opening {
-    std::vector<Message> preamble = {};
-    std::vector<Said> said = {};
+class Stopwatch {
+public:
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // A leading run of system messages is sent with the call and noted, but is not part of the log.
@@ -44,83 +46,32 @@ Opening split_preamble(std::vector<Said> all) {
 }
 
 // The conversation's own system prompt is sent when the request brings none.
-Result<std::vector<Message>> preamble_of(const Header& header, const BeginRequest& request,
-                                         const Opening& opening) {
+Result<std::vector<Message>> preamble_of(Memory::State& state, const Header& header,
+                                         const BeginRequest& request, const Opening& opening) {
     const std::string& prompt =
         request.header.system_prompt ? *request.header.system_prompt : header.system_prompt;
     if (!opening.preamble.empty() || prompt.empty()) return opening.preamble;
     PAL_TRY(message, make_message(request.format, Role::system, prompt));
+    PAL_TRY(count, count_message(*state.tokenizer, message));
+    message.count = count;
     return std::vector<Message>{std::move(message)};
 }
 
+Item item_of(const Said& said, Seq seq) {
+    Item item;
+    item.range = {seq, seq};
+    item.message = said.message;
+    item.tokens = said.message.count.tokens;
+    return item;
+}
+
 // The view as it will be once the new messages stand at its end.
-View view_with(const HotView& hot, const Header& header, const std::vector<Said>& said) {
+View view_with(const HotView& hot, const std::vector<Said>& said) {
     std::vector<Item> more;
-    for (std::size_t i = 0; i < said.size(); ++i) {
-        Item item;
-        item.range = {hot.seq + i + 1, hot.seq + i + 1};
-        item.message = said[i].message;
-        item.tokens = said[i].message.count.tokens;
-        more.push_back(std::move(item));
-    }
-    return extended(hot, hot.seq + said.size(), std::move(more)).view(header);
-}
-
-struct DuePlan {
-    Plan plan = {};
-    Policy policy = {};
-};
-
-// Sums only: the same cost at any length.
-Occasion occasion_of(const HotView& hot, const std::vector<Said>& said) {
-    Occasion occasion;
-    occasion.totals = hot.totals;
-    for (const Said& one : said) {
-        Item item;
-        item.message = one.message;
-        item.tokens = one.message.count.tokens;
-        add_item(occasion.totals, item);
-    }
-    return occasion;
-}
-
-Result<std::optional<DuePlan>> compaction_due(Memory::State& state, const HotView& hot,
-                                              const Header& header, const Opening& opening,
-                                              std::string_view policy_json) {
-    if (policy_json.empty()) return std::nullopt;
-    PAL_TRY(policy, parse_policy(policy_json));
-    PlanInput input;
-    input.occasion = occasion_of(hot, opening.said);
-    const Due due = find_due(policy, input.occasion);
-    if (due.level == Level::none) return std::nullopt;
-    const View view = view_with(hot, header, opening.said);
-    const auto tools = make_message_tools(*state.tokenizer);
-    input.items = view.items;
-    input.tools = tools.get();
-    Plan plan = make_plan(input, policy, due);
-    if (plan.outcome != PlanOutcome::done) return std::nullopt;
-    return DuePlan{std::move(plan), std::move(policy)};
-}
-
-// The facts of messages that are part of the same batch and therefore not in the store yet.
-std::vector<MessageFact> facts_of(const Header& header, const std::vector<Said>& said) {
-    std::vector<MessageFact> facts;
-    for (std::size_t i = 0; i < said.size(); ++i)
-        facts.push_back({header.end + i + 1, said[i].message.count.tokens});
-    return facts;
-}
-
-Result<Body> compaction_body(Memory::State& state, const Header& header, const Opening& opening,
-                             const DuePlan& due) {
-    CompactionEntry entry;
-    entry.cause = Cause::policy;
-    entry.trigger = due.plan.trigger;
-    entry.policy = due.policy.name;
-    entry.tokens_before = due.plan.tokens_before;
-    entry.tokens_after = due.plan.tokens_after;
-    entry.edits = due.plan.edits;
-    return with_basis(*state.store, *state.tokenizer, header, header.end + opening.said.size(),
-                      std::move(entry), facts_of(header, opening.said));
+    for (const Said& one : said) more.push_back(item_of(one, hot.header.end + more.size() + 1));
+    Header header = hot.header;
+    header.end = header.end + said.size();
+    return extended(hot, header, std::move(more)).view();
 }
 
 Fingerprint digest_of(const BeginRequest& request) {
@@ -146,91 +97,159 @@ Result<std::optional<Entry>> find_answer(Store& store, const Header& header, Seq
 
 struct Attempt {
     Batch batch = {};
-    HotViewPtr before = {};  // the view that the batch goes behind
-    CallTexts texts = {};
+    Footing before = {};
+    CallState calls = {};  // as they will be
     std::vector<Message> preamble = {};
-    std::optional<DuePlan> due = {};
+    std::optional<Message> injected = {};  // sent behind the preamble
+    PolicyInForce in_force = {};
+    std::optional<Planned> planned = {};
+    bool soft_due = false;
 };
 
-Result<Header> head_or_empty(Store& store, const ConversationId& name) {
-    auto header = store.head(name);
-    if (header || header.error().code != ErrorCode::not_found) return header;
-    Header empty;
-    empty.name = name;
-    return empty;
-}
+// One try of begin, from where the conversation stands to the batch.
+class Beginning {
+public:
+    Beginning(Memory::State& state, const ConversationId& name, const BeginRequest& request,
+              const Opening& opening)
+        : state_(state), name_(name), request_(request), opening_(opening) {}
 
-Result<CallTexts> texts_of(Memory::State& state, const Header& header, const HotView& hot) {
-    if (hot.texts) return *hot.texts;
-    return known_texts(*state.store, header);
-}
+    struct Mood {
+        bool may_guess = true, may_compact = true, may_ask = true;
+    };
+    Result<Attempt> prepare(Mood mood) {
+        Attempt attempt;
+        PAL_TRY(before, find_footing(state_, name_, mood.may_guess));
+        attempt.before = std::move(before);
+        attempt.calls = attempt.before.calls;
+        const Header& header = attempt.before.view->header;
+        start_batch(attempt);
+        PAL_CHECK(choose_policy_and_preamble(header, attempt));
+        if (mood.may_compact && attempt.in_force.policy)
+            PAL_CHECK(compact_if_due(header, mood, attempt));
+        if (state_.call_notes)
+            add_call_note(request_, attempt.preamble, attempt.calls, attempt.batch.entries);
+        if (attempt.injected) attempt.preamble.push_back(*attempt.injected);
+        return attempt;
+    }
 
-// What is sent: the view behind the batch, which stays hot with what the next call note needs.
-Result<View> view_behind(Memory::State& state, Attempt& attempt, const Appended& appended) {
-    // Also for a repeat: what the note of the call says was sent is what is sent.
-    if (appended.again) {
-        PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, appended.header, appended.last));
-        return std::move(loaded.view);
+private:
+    void start_batch(Attempt& attempt) const {
+        Batch& batch = attempt.batch;
+        if (attempt.before.guessed) expect_footing(batch, attempt.before.view->header);
+        batch.key = request_.write.key.empty() ? "" : request_.write.key + "/in";
+        batch.digest = digest_of(request_);
+        if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
+        batch.if_absent = request_.write.if_absent;
+        batch.patch = request_.header;
+        for (const Said& one : opening_.said)
+            batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
     }
-    HotView before = *attempt.before;
-    if (appended.created) {
-        before.log = appended.header.log;
-        before.epoch = appended.header.epoch;
-    }
-    HotViewPtr now = after_write(before, appended.header, appended.first, attempt.batch.entries);
-    if (!now) {
-        PAL_TRY(current, current_view(state, appended.header));
-        now = current;
-    }
-    HotView kept = *now;
-    settle_texts(attempt.texts, appended.first);
-    if (state.call_notes) kept.texts = std::move(attempt.texts);
-    View view = kept.view(appended.header);
-    state.hot->put(std::make_shared<const HotView>(std::move(kept)));
-    return view;
-}
 
-Result<Attempt> prepare(Memory::State& state, const ConversationId& name,
-                        const BeginRequest& request, const Opening& opening, bool may_compact) {
-    PAL_TRY(header, head_or_empty(*state.store, name));
-    const std::string policy = !request.policy.empty() ? request.policy
-                               : request.header.policy ? *request.header.policy
-                                                       : header.policy;
-    Attempt attempt;
-    Batch& batch = attempt.batch;
-    batch.key = request.write.key.empty() ? "" : request.write.key + "/in";
-    batch.digest = digest_of(request);
-    batch.expected_end = request.write.expected_end;
-    batch.if_absent = request.write.if_absent;
-    batch.patch = request.header;
-    for (const Said& one : opening.said)
-        batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
-    PAL_TRY(before, current_view(state, header));
-    PAL_TRY(due, compaction_due(state, *before, header, opening, may_compact ? policy : ""));
-    if (due) {
+    Result<void> choose_policy_and_preamble(const Header& header, Attempt& attempt) {
+        const std::string& own = request_.header.policy ? *request_.header.policy : header.policy;
+        PAL_TRY(in_force, state_.policies->choose({.request = request_.policy,
+                                                   .conversation = own,
+                                                   .agent = request_.agent_policy}));
+        attempt.in_force = std::move(in_force);
+        PAL_TRY(preamble, preamble_of(state_, header, request_, opening_));
+        attempt.preamble = std::move(preamble);
+        if (!attempt.in_force.policy || !attempt.in_force.policy->injection.on) return {};
+        PAL_TRY(source, choose_source(state_, header, attempt.calls, *attempt.in_force.policy));
+        attempt.calls.injected = source;
+        if (!source) return {};
+        PAL_TRY(message, read_source_message(*state_.store, *source, request_.format));
+        if (!message) return {};
+        PAL_TRY(count, count_message(*state_.tokenizer, *message));
+        message->count = count;
+        attempt.injected = std::move(message);
+        return {};
+    }
+
+    Result<void> compact_if_due(const Header& header, Mood mood, Attempt& attempt) {
+        ViewTotals totals = attempt.before.view->totals;
+        for (const Said& one : opening_.said) add_item(totals, item_of(one, {}));
+        const Occasion occasion =
+            make_occasion(state_, totals, attempt.calls,
+                          {request_.model, request_.tools, request_.parameters, attempt.preamble});
+        const Due due = find_due(*attempt.in_force.policy, occasion);
+        if (due.level == Level::none) return {};
+        if (due.level == Level::soft && state_.background) {
+            attempt.soft_due = true;
+            return {};
+        }
+        const Duration patience = mood.may_ask ? state_.summary_deadline : Duration::zero();
+        attempt.planned = plan_compaction(state_, view_with(*attempt.before.view, opening_.said),
+                                          occasion, attempt.in_force, due, patience);
+        const Plan& plan = attempt.planned->plan;
+        note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);
+        if (plan.outcome != PlanOutcome::done) return {};
+        attempt.calls.reported_tokens.reset();
         // The plan names seqs of this very batch, so the end must not move under it.
-        batch.expected_end = request.write.expected_end.value_or(header.end);
-        batch.expected_basis = header.basis;
-        batch.expected_epoch = header.epoch;
-        if (!header.log.empty()) batch.expected_log = header.log;
-        PAL_TRY(body, compaction_body(state, header, opening, *due));
-        batch.entries.push_back({std::move(body), {}});
+        expect_footing(attempt.batch, header);
+        if (request_.write.expected_end) attempt.batch.expected_end = request_.write.expected_end;
+        return add_compaction(state_, header, *attempt.planned, Cause::policy, opening_.said,
+                              attempt.batch.entries);
     }
-    attempt.due = std::move(due);
-    PAL_TRY(preamble, preamble_of(header, request, opening));
-    attempt.preamble = std::move(preamble);
-    if (state.call_notes) {
-        PAL_TRY(texts, texts_of(state, header, *before));
-        add_call_note(request, attempt.preamble, texts, batch.entries);
-        attempt.texts = std::move(texts);
-    }
-    attempt.before = std::move(before);
-    return attempt;
+
+    Memory::State& state_;
+    const ConversationId& name_;
+    const BeginRequest& request_;
+    const Opening& opening_;
+};
+
+Result<void> add_answer(Store& store, const Header& header, Begun& begun) {
+    PAL_TRY(answer, find_answer(store, header, begun.turn));
+    if (!answer) return {};
+    begun.already = std::get<MessageEntry>(answer->body).message;
+    begun.already_interrupted = std::get<MessageEntry>(answer->body).interrupted;
+    begun.already_at = answer->seq;
+    return {};
 }
 
-Compaction report(const DuePlan& due, Seq seq) {
-    return {Compaction::Outcome::done, seq, due.plan.edits, due.plan.tokens_before,
-            due.plan.tokens_after};
+// What was tried to make it fit, and what came of it. Everything that was said is stored by now.
+Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const Appended& appended,
+                             std::size_t said, Begun& begun) {
+    if (!attempt.planned || appended.again) return {};
+    const Plan& plan = attempt.planned->plan;
+    const bool done = plan.outcome == PlanOutcome::done;
+    Compaction told = told_of(*attempt.planned, done ? appended.first + said : Seq{});
+    announce(state, begun.name, told);
+    if (plan.outcome == PlanOutcome::unreachable) return std::unexpected(unreachable_error(plan));
+    if (!done)
+        begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
+                                 std::string(outcome_name(told.outcome)) +
+                                 (plan.explanation.empty() ? "" : ", " + plan.explanation));
+    if (done) begun.compaction = std::move(told);
+    return {};
+}
+
+Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, const Opening& opening,
+                       Attempt& attempt, const Appended& appended, const ConversationId& name) {
+    Begun begun{.name = name,
+                .key = request.write.key,
+                .log = appended.header.log,
+                .turn = appended.first,
+                .preamble = std::move(attempt.preamble),
+                .model = request.model,
+                .tools = request.tools,
+                .policy = attempt.in_force.text};
+    settle_texts(attempt.calls.texts, appended.first);
+    if (state.call_notes) {
+        attempt.calls.last = appended.last;
+        attempt.calls.last_at = appended.header.updated;
+    }
+    PAL_TRY(view, settle(state, attempt.before, attempt.calls, appended, attempt.batch.entries));
+    begun.view = std::move(view);
+    if (attempt.soft_due && !appended.again)
+        PAL_CHECK(put_job(state, appended.header, attempt.in_force.text, request.model));
+    PAL_CHECK(tell_compaction(state, attempt, appended, opening.said.size(), begun));
+    if (begun.compaction)
+        PAL_CHECK(keep_newest_summary(state, appended.header, begun.compaction->seq,
+                                      begun.compaction->edits));
+    PAL_TRY(expected, expected_tokens(state, begun));
+    begun.tokens_expected = expected;
+    if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, begun));
+    return begun;
 }
 
 }  // namespace
@@ -241,47 +260,45 @@ std::vector<Message> Begun::request() const {
     return out;
 }
 
+std::string Begun::cache_key() const {
+    return "pal_" + hex(log);
+}
+
+std::size_t Begun::behind_edit() const {
+    for (std::size_t i = view.items.size(); i-- > 0;)
+        if (view.items[i].by != Seq{}) return view.items.size() - 1 - i;
+    return 0;
+}
+
 Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& request) {
+    const Stopwatch watch;
     PAL_CHECK(check_name(name));
     PAL_TRY(all, read_said(request.messages, request.format, *state_->tokenizer,
                            state_->message_bytes_max));
-    Opening opening = split_preamble(std::move(all));
+    const Opening opening = split_preamble(std::move(all));
+    Beginning beginning(*state_, name, request, opening);
     for (int tries = 1;; ++tries) {
         // After so many lost races what was said is stored all the same; compaction can wait.
-        PAL_TRY(attempt, prepare(*state_, name, request, opening, tries < attempts_max));
+        auto prepared = beginning.prepare(
+            {.may_guess = tries == 1, .may_compact = tries < attempts_max, .may_ask = tries <= 2});
+        // What was kept in memory may be of a conversation that is gone.
+        if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
+        PAL_TRY(attempt, std::move(prepared));
         auto appended = state_->store->append(name, attempt.batch);
-        if (!appended) {
-            const bool moved = appended.error().code == ErrorCode::conflict && attempt.due &&
-                               !request.write.expected_end;
-            if (moved && tries < attempts_max) continue;
-            return std::unexpected(std::move(appended).error());
+        if (appended) {
+            auto begun = begun_of(*state_, request, opening, attempt, *appended, name);
+            state_->meters->count_step(Meters::Step::begin, watch.seconds());
+            return begun;
         }
-        Begun begun{.name = name,
-                    .key = request.write.key,
-                    .log = appended->header.log,
-                    .turn = appended->first,
-                    .preamble = std::move(attempt.preamble),
-                    .model = request.model,
-                    .tools = request.tools};
-        PAL_TRY(view, view_behind(*state_, attempt, *appended));
-        begun.view = std::move(view);
-        PAL_TRY(expected, expected_tokens(*state_, begun));
-        begun.tokens_expected = expected;
-        if (attempt.due && !appended->again)
-            begun.compaction = report(*attempt.due, appended->first + opening.said.size());
-        if (appended->again) {
-            PAL_TRY(answer, find_answer(*state_->store, appended->header, begun.turn));
-            if (answer) {
-                begun.already = std::get<MessageEntry>(answer->body).message;
-                begun.already_interrupted = std::get<MessageEntry>(answer->body).interrupted;
-                begun.already_at = answer->seq;
-            }
-        }
-        return begun;
+        const bool compacts = attempt.planned && !request.write.expected_end;
+        const bool again = appended.error().code == ErrorCode::conflict &&
+                           (attempt.before.guessed || compacts) && tries < attempts_max;
+        if (!again) return std::unexpected(std::move(appended).error());
     }
 }
 
 Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
+    const Stopwatch watch;
     const Role role = answer.message.shape.role;
     if (role != Role::assistant && role != Role::other)
         return fail(
@@ -302,10 +319,14 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     batch.entries.push_back({std::move(entry), {}});
     if (state_->call_notes) batch.entries.push_back({usage_note(answer, begun.view.seq), {}});
     PAL_TRY(done, state_->store->append(begun.name, batch));
-    if (!done.again) keep_hot(*state_, done.header, done.first, batch.entries);
+    Finished finished{.seq = done.first, .header = done.header};
     // The answer is stored: that nothing could be learned from it must not fail the turn.
-    if (!done.again) (void)learn_usage(*state_, begun, answer.usage.input);
-    return Finished{done.first, done.header};
+    if (!done.again) {
+        after_answer(*state_, begun, answer, done, batch.entries, finished);
+        (void)learn_usage(*state_, begun, answer.usage.input);
+    }
+    state_->meters->count_step(Meters::Step::finish, watch.seconds());
+    return finished;
 }
 
 Result<PastCall> Memory::past_call(const ConversationId& name, Seq note) {

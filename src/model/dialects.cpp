@@ -18,7 +18,8 @@ constexpr Dialect table[] = {
      .version = "",
      .list_field = "messages",
      .limit_field = "",
-     .stream_fields = R"("stream":true,"stream_options":{"include_usage":true})"},
+     .stream_fields = R"("stream":true,"stream_options":{"include_usage":true})",
+     .cache_key_field = "prompt_cache_key"},
     {.format = FormatId::openai_responses,
      .path = "/responses",
      .usual_url = "https://api.openai.com/v1",
@@ -29,7 +30,8 @@ constexpr Dialect table[] = {
      .version = "",
      .list_field = "input",
      .limit_field = "",
-     .stream_fields = R"("stream":true)"},
+     .stream_fields = R"("stream":true)",
+     .cache_key_field = "prompt_cache_key"},
     {.format = FormatId::anthropic,
      .path = "/messages",
      .usual_url = "https://api.anthropic.com/v1",
@@ -40,7 +42,8 @@ constexpr Dialect table[] = {
      .version = "2023-06-01",
      .list_field = "messages",
      .limit_field = "max_tokens",
-     .stream_fields = R"("stream":true)"},
+     .stream_fields = R"("stream":true)",
+     .cache_marks = true},
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ struct Dialect {
     std::string_view list_field;     // of the request's body
     std::string_view limit_field;    // that a request must have; "": it may go without
     std::string_view stream_fields;  // what asks for a stream, with usage
+    // Where a request names those that begin alike, for the provider's cache; "": nowhere.
+    std::string_view cache_key_field = {};
+    bool cache_marks = false;  // a request says how far the cache reaches (format/cache_marks.h)
 };
 std::span<const Dialect> dialect_table();
 const Dialect& dialect_of(FormatId format);

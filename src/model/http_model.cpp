@@ -142,7 +142,12 @@ public:
     Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) override {
         PAL_TRY(key, read_key(endpoint_));
         const std::string& model = endpoint_.model.empty() ? endpoint_.name : endpoint_.model;
-        PAL_TRY(body, write_model_request(dialect_, model, request, endpoint_.parameters,
+        ModelRequest told = request;
+        // Other servers of this format may refuse a field that only its own provider knows.
+        if (!dialect_.cache_key_field.empty() && !endpoint_.url.empty() &&
+            endpoint_.url != dialect_.usual_url)
+            told.cache_key = {};
+        PAL_TRY(body, write_model_request(dialect_, model, told, endpoint_.parameters,
                                           find_model(model).spec->output_tokens, bool(on_piece)));
         const HttpRequest http = make_http(std::move(body.json), key);
         for (int tries = 0;; ++tries) {

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_write.h"
+#include "format/cache_marks.h"
 
 namespace palimpsest {
 namespace {
@@ -82,7 +83,19 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
         out.key(dialect.limit_field).number(std::uint64_t{output_tokens});
     out.key(dialect.list_field).raw(write_list(rendered.messages));
     body.json += stream ? "," + std::string(dialect.stream_fields) + "}" : "}";
+    if (request.cache_key.empty()) return body;
+    PAL_TRY(hinted, with_cache_hints(dialect, std::move(body.json), request.cache_key,
+                                     request.behind_edit));
+    body.json = std::move(hinted);
     return body;
+}
+
+Result<std::string> with_cache_hints(const Dialect& dialect, std::string body,
+                                     std::string_view cache_key, std::size_t behind_edit) {
+    if (dialect.cache_marks) return with_cache_marks(body, behind_edit);
+    const std::string field = json_string(dialect.cache_key_field);
+    if (dialect.cache_key_field.empty() || body.find(field + ":") != body.npos) return body;
+    return "{" + field + ":" + json_string(cache_key) + "," + body.substr(1);
 }
 
 }  // namespace palimpsest

@@ -22,4 +22,9 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                                         const ModelRequest& request, std::string_view defaults,
                                         std::uint32_t output_tokens, bool stream);
 
+// `body`, an object with the messages in it, with what the provider's cache wants to know: a key or
+// marks, by the dialect; left alone where it says so itself.
+Result<std::string> with_cache_hints(const Dialect& dialect, std::string body,
+                                     std::string_view cache_key, std::size_t behind_edit);
+
 }  // namespace palimpsest

@@ -45,7 +45,8 @@ RouteReply checkpoint_reply(const Checkpoint& checkpoint) {
 
 RouteReply compaction_reply(const Compaction& compaction) {
     RouteReply reply;
-    if (compaction.seq != Seq{}) reply.etag = compaction.seq;
+    // Its report stands behind it and is the end of the log.
+    if (compaction.seq != Seq{}) reply.etag = compaction.seq + 1;
     JsonWriter out(reply.body);
     write_compaction(out, compaction);
     return reply;
@@ -188,7 +189,8 @@ Result<RouteReply> repeat_scrub(Call& call, Seq) {
 Result<RouteReply> compact_conversation(Call& call) {
     const std::optional<JsonValue> policy = call.field("policy");
     const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
-                                 .preview = call.query.flag("preview")};
+                                 .preview = call.query.flag("preview"),
+                                 .model = call.text("model").value_or("")};
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
     if (!done) return std::unexpected(blame(done.error(), call, ""));
     return compaction_reply(*done);
@@ -198,15 +200,8 @@ Result<RouteReply> compact_conversation(Call& call) {
 // was done the first time, and the answer is what would be done now.
 Result<RouteReply> repeat_compact(Call& call, Seq seq) {
     if (seq == Seq{}) return compact_conversation(call);
-    PAL_TRY(entries, call.site.memory.log(call.name(), {.range = {seq, seq}}));
-    const auto* entry =
-        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
-    if (!entry) return fail(ErrorCode::not_found, "the compaction of this key is gone");
-    return compaction_reply({.outcome = Compaction::Outcome::done,
-                             .seq = seq,
-                             .edits = entry->edits,
-                             .tokens_before = entry->tokens_before,
-                             .tokens_after = entry->tokens_after});
+    PAL_TRY(compaction, call.site.memory.find_compaction(call.name(), seq - 1));
+    return compaction_reply(compaction);
 }
 
 }  // namespace palimpsest

@@ -135,6 +135,9 @@ Result<RouteReply> list_log(Call& call) {
 Result<RouteReply> get_view(Call& call) {
     ViewOptions options;
     if (const auto at = call.query.number("at")) options.at = Seq{*at};
+    options.window = call.query.number("window");
+    options.model = call.query.text("model").value_or("");
+    options.policy = call.query.text("policy").value_or("");
     PAL_TRY(view, call.site.memory.view(call.name(), options));
     if (const auto format = call.query.text("format")) return sendable(view, *format);
     RouteReply reply{.etag = view.header.end};

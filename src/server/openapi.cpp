@@ -76,10 +76,11 @@ void write_parameters(JsonWriter& out, const Route& route) {
 
 void write_content(JsonWriter& out, const Route& route, std::string_view name,
                    std::span<const Schema> schemas) {
-    out.key("content").begin_object().key(json_type).begin_object();
+    const bool answer = name == route.reply;
+    out.key("content").begin_object().key(answer ? route.type : json_type).begin_object();
     out.key("schema").raw(reference(name));
     out.key("example").raw(find_schema(schemas, name).example).end_object();
-    if (route.streams && name == route.reply)
+    if (route.streams && answer)
         out.key(stream_type).begin_object().key("schema").raw(text_schema).end_object();
     out.end_object();
 }

@@ -26,6 +26,18 @@ Result<RouteReply> list_log(Call& call);
 Result<RouteReply> get_view(Call& call);
 Result<RouteReply> get_call(Call& call);
 
+// memory_routes.cpp
+Result<RouteReply> get_strategy(Call& call);
+Result<RouteReply> patch_strategy_of(Call& call);
+Result<RouteReply> list_summaries(Call& call);
+Result<RouteReply> store_summary(Call& call);
+Result<RouteReply> repeat_summary(Call& call, Seq seq);
+Result<RouteReply> get_breakdown(Call& call);
+Result<RouteReply> get_diff(Call& call);
+Result<RouteReply> recall_messages(Call& call);
+Result<RouteReply> get_recall_tool(Call& call);
+Result<RouteReply> get_metrics(Call& call);
+
 // edits.cpp
 Result<RouteReply> fork_conversation(Call& call);
 Result<RouteReply> create_checkpoint(Call& call);

@@ -44,6 +44,28 @@ constexpr Parameter view_query[] = {
     {"format", R"({"type":"string","enum":["openai_chat","openai_responses","anthropic"]})",
      "the sendable list of messages in this format, instead of items"},
     {"explain", R"({"type":"boolean"})", "what was left out, and why"},
+    {"window", R"({"type":"integer","minimum":1,"maximum":9007199254740991})",
+     "a preview: what would be sent within so many tokens"},
+    {"model", R"({"type":"string"})", "a preview: what that model would be sent"},
+    {"policy", R"({"type":"string"})", "of the preview: a preset's name, or JSON"},
+};
+constexpr Parameter strategy_query[] = {
+    {"expand", R"({"type":"boolean"})", "also the general form of the policy"},
+};
+constexpr Parameter summary_query[] = {order_row, limit_row};
+constexpr Parameter breakdown_query[] = {
+    {"model", R"({"type":"string"})", "whose window and prices; the newest call's unless given"},
+};
+constexpr Parameter diff_query[] = {
+    {"at", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
+     "this conversation as it was after this seq"},
+    {"with", R"({"type":"string"})", "the other conversation; this one unless given"},
+    {"with_at", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
+     "the other one as it was after this seq"},
+};
+constexpr Parameter recall_tool_query[] = {
+    {"format", R"({"type":"string","enum":["openai_chat","openai_responses","anthropic"]})",
+     "of the definition; openai_chat unless given"},
 };
 constexpr Parameter checkpoint_query[] = {
     order_row,
@@ -69,6 +91,9 @@ constexpr Route table[] = {
      .summary = "Is the process alive?", .reply = "Health"},
     {.method = "GET", .pattern = "/readyz", .function = get_ready,
      .summary = "Does the store answer, and how durable is it?", .reply = "Ready"},
+    {.method = "GET", .pattern = "/metrics", .function = get_metrics,
+     .summary = "Counters, in the text format of Prometheus", .reply = "Metrics",
+     .type = "text/plain; version=0.0.4; charset=utf-8"},
     {.method = "GET", .pattern = "/openapi.json", .function = get_openapi,
      .summary = "This description", .reply = "OpenApi"},
 
@@ -99,6 +124,32 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/calls/{seq}", .function = get_call,
      .summary = "Show what the model was sent at a past call, by the seq of its note",
      .reply = "PastCall"},
+
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/memory", .function = get_strategy,
+     .summary = "Read the conversation's memory strategy", .reply = "MemoryStrategy",
+     .query = strategy_query},
+    {.method = "PATCH", .pattern = "/api/v1/conversations/{id}/memory",
+     .function = patch_strategy_of, .summary = "Change fields of the memory strategy; null clears",
+     .reply = "MemoryStrategy", .request = "MemoryStrategyPatch", .query = strategy_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/summaries",
+     .function = list_summaries, .summary = "List summaries: what they cover, cost, who wrote them",
+     .reply = "SummaryList", .query = summary_query},
+    {.method = "POST", .pattern = "/api/v1/conversations/{id}/summaries",
+     .function = store_summary, .summary = "Put a summary of one's own in the place of messages",
+     .status = 201, .reply = "Compaction", .request = "NewSummary", .if_match = true,
+     .again = repeat_summary},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/breakdown",
+     .function = get_breakdown, .summary = "Tokens and money by what they go to; triggers",
+     .reply = "Breakdown", .query = breakdown_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/diff", .function = get_diff,
+     .summary = "Two views beside each other", .reply = "Diff", .query = diff_query},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/recall/{call_id}",
+     .function = recall_messages,
+     .summary = "Fetch what was left out: by call id, seq, or range as 4..9",
+     .reply = "RecallList"},
+    {.method = "GET", .pattern = "/api/v1/recall-tool", .function = get_recall_tool,
+     .summary = "The tool that lets a model recall what was left out", .reply = "ToolDefinition",
+     .query = recall_tool_query},
 
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/fork",
      .function = fork_conversation, .summary = "Fork: a new conversation that shares the log",

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "server/guard.h"
+#include "server/job_runner.h"
 #include "server/openapi.h"
 #include "server/replay.h"
 #include "server/respond.h"
@@ -38,6 +39,7 @@ struct Server::State {
     SchemaSet schemas = {};
     std::uint16_t port = 0;
     std::unique_ptr<HttpServer> http = {};
+    std::unique_ptr<JobRunner> jobs = {};
 
     Outcome answer(Match match, const HttpRequest& request);
     Outcome route_and_answer(const HttpRequest& request, Result<Match> match);
@@ -147,6 +149,8 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, Serv
         std::move(http), [self](Exchange& exchange) { return self->serve(exchange); });
     PAL_TRY(port, state->http->start());
     state->port = port;
+    if (state->options.run_jobs)
+        state->jobs = std::make_unique<JobRunner>(memory, state->options.tenant);
     return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
@@ -155,6 +159,7 @@ std::uint16_t Server::port() const {
 }
 
 void Server::stop(std::chrono::milliseconds grace) {
+    state_->jobs.reset();
     state_->http->stop(static_cast<int>(grace.count()));
 }
 

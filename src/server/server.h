@@ -25,6 +25,7 @@ struct ServerOptions {
     std::size_t connections_max = 10'000;
     int network_threads = 1;
     int store_threads = 4;
+    bool run_jobs = false;  // does due summaries; the Memory must leave them to the background
     // Gets one line of JSON for each request, without its line break, from any thread; nothing of
     // what was said is in it. Empty: no log.
     std::function<void(std::string_view line)> log = {};

@@ -25,7 +25,7 @@ bool is_of_begin(const Entry& entry) {
     if (const auto* message = std::get_if<MessageEntry>(&entry.body))
         return message->answers == Seq{};
     return std::holds_alternative<CompactionEntry>(entry.body) || note_of(entry, "text") ||
-           note_of(entry, "call");
+           note_of(entry, "compaction") || note_of(entry, "call");
 }
 
 Result<Usage> read_usage(const NoteEntry& note) {
@@ -67,11 +67,8 @@ Result<std::optional<Compaction>> find_compaction(Memory& memory, const Begun& b
     const auto* entry =
         entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
     if (!entry || entry->cause != Cause::policy) return std::nullopt;
-    return Compaction{.outcome = Compaction::Outcome::done,
-                      .seq = entries.front().seq,
-                      .edits = entry->edits,
-                      .tokens_before = entry->tokens_before,
-                      .tokens_after = entry->tokens_after};
+    PAL_TRY(compaction, memory.find_compaction(begun.name, entries.front().seq));
+    return std::optional(std::move(compaction));
 }
 
 Result<Answer> read_answer(Memory& memory, const Begun& begun) {

@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "engine/ask.h"
 #include "engine/present.h"
+#include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/replay.h"
 #include "server/rest.h"
@@ -67,25 +68,32 @@ void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
     out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
 }
 
-void write_end(JsonWriter& out, const std::optional<Compaction>& compaction,
-               const std::vector<std::string>& warnings = {}) {
-    out.key("cost").null().key("compaction");
-    compaction ? write_compaction(out, *compaction) : void(out.null());
+void write_end(JsonWriter& out, const Begun& begun, const Finished& finished) {
+    out.key("cost");
+    if (finished.cost)
+        out.begin_object().key("dollars").number(*finished.cost).end_object();
+    else
+        out.null();
+    out.key("compaction");
+    begun.compaction ? write_compaction(out, *begun.compaction) : void(out.null());
     out.key("warnings").begin_array();
-    for (const std::string& warning : warnings) out.string(warning);
+    for (const auto* warnings : {&begun.warnings, &finished.warnings})
+        for (const std::string& warning : *warnings) out.string(warning);
     out.end_array().end_object();
 }
 
 // {"conversation_id","turn_id","seq","message","tool_calls","usage","cost","compaction","warnings"}
-std::string write_turn(const Begun& begun, std::string_view id, const Answer& answer, Seq seq) {
+std::string write_turn(const Begun& begun, std::string_view id, const Answer& answer,
+                       const Finished& finished) {
     std::string body;
     JsonWriter out(body);
     write_start(out, begun, id);
-    out.key("seq").number(seq.value).key("message").raw(view_of(answer.message.raw));
+    out.key("seq").number(finished.seq.value);
+    out.key("message").raw(view_of(answer.message.raw));
     if (answer.interrupted) out.key("interrupted").boolean(true);
     write_calls(out.key("tool_calls"), answer.message);
     write_usage(out.key("usage"), answer.usage);
-    write_end(out, begun.compaction);
+    write_end(out, begun, finished);
     return body;
 }
 
@@ -164,8 +172,7 @@ struct OpenTurn {
 
 struct Told {
     Answer answer = {};
-    Seq seq = {};  // of the answer
-    Seq end = {};  // of the log after it
+    Finished finished = {};
 };
 
 // A repeat of a finished turn is answered from the log, in one piece, without the model.
@@ -174,15 +181,32 @@ Result<Told> tell_again(Memory& memory, const Begun& begun, const OnText& on_tex
     PAL_TRY(parts, read_parts(*begun.already));
     for (const Part& part : parts.parts)
         if (const Text* text = std::get_if<Text>(&part); text && on_text) on_text(text->text);
-    return Told{.answer = std::move(answer), .seq = begun.already_at, .end = begun.view.header.end};
+    const std::optional<double> cost = memory.cost_of(begun.model, answer.usage);
+    return Told{std::move(answer),
+                {.seq = begun.already_at, .header = begun.view.header, .cost = cost}};
 }
 
 Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_text);
-    const std::vector<Message> messages = turn.begun.request();
-    PAL_TRY(answer, ask_model(turn.model, {.messages = messages, .tools = turn.tools}, on_text));
-    PAL_TRY(finished, turn.memory.finish(turn.begun, answer));
-    return Told{.answer = std::move(answer), .seq = finished.seq, .end = finished.header.end};
+    const auto ask = [&] {
+        const std::vector<Message> messages = turn.begun.request();
+        const std::string cache_key = turn.begun.cache_key();
+        return ask_model(turn.model,
+                         {.messages = messages,
+                          .tools = turn.tools,
+                          .cache_key = cache_key,
+                          .behind_edit = turn.begun.behind_edit()},
+                         on_text);
+    };
+    auto answer = ask();
+    if (!answer && is_context_overflow(answer.error()) && !turn.begun.policy.empty()) {
+        PAL_TRY(smaller, turn.memory.shrink(turn.begun));
+        turn.begun = std::move(smaller);
+        answer = ask();
+    }
+    if (!answer) return std::unexpected(std::move(answer).error());
+    PAL_TRY(finished, turn.memory.finish(turn.begun, *answer));
+    return Told{*std::move(answer), std::move(finished)};
 }
 
 std::string start_event(const Begun& begun) {
@@ -193,14 +217,24 @@ std::string start_event(const Begun& begun) {
     return data;
 }
 
-// start, delta..., then done (the whole answer, as it comes without streaming) or error.
+std::string compaction_event(const Compaction& compaction) {
+    std::string data;
+    JsonWriter out(data);
+    write_compaction_event(out, compaction);
+    return data;
+}
+
+// start, compaction if there was one, delta..., then done (the whole answer, as it comes without
+// streaming) or error.
 void stream_turn(OpenTurn& turn, const SendEvent& send) {
     send(ServerEvent(start_event(turn.begun), "start"));
+    if (turn.begun.compaction)
+        send(ServerEvent(compaction_event(*turn.begun.compaction), "compaction"));
     const Result<Told> told = tell(turn, [&](std::string_view text) {
         return send(ServerEvent("{\"text\":" + json_string(text) + "}", "delta"));
     });
     if (told)
-        send(ServerEvent(write_turn(turn.begun, turn_id(turn.begun), told->answer, told->seq),
+        send(ServerEvent(write_turn(turn.begun, turn_id(turn.begun), told->answer, told->finished),
                          "done"));
     else
         send(ServerEvent(error_response(told.error()).body, "error"));
@@ -242,7 +276,8 @@ Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
 }
 
 // What to send, for those who call the model themselves: preamble and view as a list that the
-// format's provider accepts. What had to change or go on the way is said in `warnings`.
+// format's provider accepts, with what its prompt cache wants to know. What had to change or go on
+// the way is said in `warnings`.
 void write_request(JsonWriter& out, const Begun& begun, FormatId format,
                    std::vector<std::string>& warnings) {
     const auto rendered = render(format, begun.request(), {.model = begun.model});
@@ -250,9 +285,14 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
         out.null();
         return warnings.push_back(rendered.error().message);
     }
-    out.begin_object().field("format", format_name(format));
-    if (!rendered->system.empty()) out.field("system", rendered->system);
-    out.key("messages").raw(write_list(rendered->messages)).end_object();
+    std::string request;
+    JsonWriter json(request);
+    json.begin_object().field("format", format_name(format));
+    if (!rendered->system.empty()) json.field("system", rendered->system);
+    json.key("messages").raw(write_list(rendered->messages)).end_object();
+    const auto hinted =
+        with_cache_hints(dialect_of(format), request, begun.cache_key(), begun.behind_edit());
+    out.raw(hinted ? *hinted : request);
     warnings = rendered->lost;
     for (const RepairNote& note : rendered->notes) warnings.push_back(note.what);
 }
@@ -272,7 +312,7 @@ Result<RouteReply> begin_turn(Call& call) {
     write_request(out.key("request"), begun, format, warnings);
     PAL_CHECK(write_already(out, call.site.memory, begun));
     out.key("usage").null();
-    write_end(out, begun.compaction, warnings);
+    write_end(out, begun, {.warnings = std::move(warnings)});
     return reply;
 }
 
@@ -284,8 +324,7 @@ Result<RouteReply> finish_turn(Call& call) {
     begun.view.seq = call_seq;
     PAL_TRY(finished, call.site.memory.finish(begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
-    return RouteReply{.body = write_turn(begun, id, answer, finished.seq),
-                      .etag = finished.header.end};
+    return RouteReply{.body = write_turn(begun, id, answer, finished), .etag = finished.header.end};
 }
 
 Result<RouteReply> chat(Call& call) {
@@ -301,9 +340,10 @@ Result<RouteReply> chat(Call& call) {
     if (stream && stream->boolean() == true)
         return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
     PAL_TRY(told, tell(*turn, {}));
-    return RouteReply{.body = write_turn(turn->begun, turn_id(turn->begun), told.answer, told.seq),
-                      .etag = told.end,
-                      .again = turn->begun.already.has_value()};
+    return RouteReply{
+        .body = write_turn(turn->begun, turn_id(turn->begun), told.answer, told.finished),
+        .etag = told.finished.header.end,
+        .again = turn->begun.already.has_value()};
 }
 
 }  // namespace palimpsest

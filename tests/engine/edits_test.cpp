@@ -125,7 +125,7 @@ TEST(edits, a_rewind_hides_everything_after_and_can_be_undone) {
     EXPECT_EQ(memory.rewind(alice, Seq{99}).error().code, ErrorCode::invalid_request);
 }
 
-TEST(edits, compact_writes_one_entry_and_a_second_time_changes_nothing) {
+TEST(edits, compact_writes_an_entry_and_its_report_and_a_second_time_changes_nothing) {
     Memory memory = talk({"one", "two", "three", "four"});
     const CompactOptions options{.policy = R"({"passes":[{"pass":"keep_last","turns":1}]})"};
     const auto preview = memory.compact(alice, {.policy = options.policy, .preview = true});
@@ -138,7 +138,7 @@ TEST(edits, compact_writes_one_entry_and_a_second_time_changes_nothing) {
     EXPECT_EQ(done->tokens_after, preview->tokens_after);
     EXPECT_EQ(texts(*memory.view(alice)), "three four");
     EXPECT_EQ(memory.compact(alice, options)->outcome, Compaction::Outcome::not_enough_history);
-    EXPECT_EQ(memory.head(alice)->end, Seq{5});
+    EXPECT_EQ(memory.head(alice)->end, Seq{6});
     EXPECT_EQ(memory.compact(alice, {}).error().code, ErrorCode::invalid_request);
     EXPECT_EQ(memory.compact(alice, {.policy = "{"}).error().code, ErrorCode::invalid_request);
 }

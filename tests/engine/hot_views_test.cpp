@@ -183,7 +183,7 @@ TEST(hot_views, a_turn_of_a_hot_conversation_reads_no_entry) {
         EXPECT_EQ(begun->view.items.size(), 2u * static_cast<unsigned>(i) + 1);
     }
     EXPECT_EQ(site.traffic[0].entries_read, 0u);
-    EXPECT_EQ(site.traffic[0].calls, 3);  // where the log stands, and two writes
+    EXPECT_EQ(site.traffic[0].calls, 2);  // the two writes
 }
 
 TEST(hot_views, of_what_others_wrote_only_the_new_is_read) {
@@ -216,18 +216,18 @@ TEST(hot_views, longer_lists_share_what_they_have_in_common_and_leave_it_alone) 
 TEST(hot_views, the_cache_stays_within_its_bytes_and_lets_the_oldest_go) {
     constexpr std::size_t bytes_max = 100'000;
     HotViews views(bytes_max);
-    const auto view = [](std::uint8_t log, std::size_t bytes) {
+    const auto id = [](int number) { return ConversationId{"t", std::to_string(number)}; };
+    const auto view = [&](int number, std::size_t bytes) {
         HotView hot;
-        hot.log.bytes[0] = log;
-        hot.log.bytes[15] = 1;
+        hot.header.name = id(number);
+        hot.header.log.bytes[0] = 1;
         hot.bytes = bytes;
         return std::make_shared<const HotView>(hot);
     };
-    const auto id = [&](std::uint8_t log) { return view(log, 0)->log; };
-    for (std::uint8_t log = 0; log < 100; ++log) {
-        views.put(view(log, 2'000));
+    for (int number = 0; number < 100; ++number) {
+        views.put(view(number, 2'000));
         EXPECT_LE(views.bytes(), bytes_max);
-        EXPECT_NE(views.find(id(log)), nullptr);
+        EXPECT_NE(views.find(id(number)), nullptr);
     }
     EXPECT_EQ(views.find(id(0)), nullptr);
     views.put(view(200, bytes_max + 1));

@@ -20,6 +20,8 @@ constexpr Step steps[] = {
     {"GET", "/healthz", ""},
     {"GET", "/readyz", ""},
     {"GET", "/openapi.json", ""},
+    {"GET", "/metrics", ""},
+    {"GET", "/api/v1/recall-tool?format=anthropic", ""},
     {"POST", "/api/v1/conversations", R"({"id":"a/b","owner":"ann","metadata":{"n":1}})"},
     {"GET", "/api/v1/conversations?owner=ann&metadata.n=1&sort=created&limit=5", ""},
     {"GET", "/api/v1/conversations/a%2Fb", ""},
@@ -40,11 +42,20 @@ constexpr Step steps[] = {
     {"POST", "/api/v1/conversations/a%2Fb/compact",
      R"({"policy":{"passes":[{"pass":"keep_last","messages":1}]}})"},
     {"GET", "/api/v1/conversations/a%2Fb/view?explain=1", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/view?window=4000&policy=balanced", ""},
+    {"PATCH", "/api/v1/conversations/a%2Fb/memory", R"({"mode":"compact","compact_keep":3})"},
+    {"GET", "/api/v1/conversations/a%2Fb/memory?expand=1", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/recall/1", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/diff?at=3", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/breakdown?model=gpt-4o", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/undo", ""},
+    {"POST", "/api/v1/conversations/a%2Fb/summaries", R"({"from":1,"to":2,"text":"one, two"})"},
+    {"GET", "/api/v1/conversations/a%2Fb/summaries", ""},
     {"GET", "/api/v1/conversations/a%2Fb/view?at=3&format=openai_chat", ""},
     {"POST", "/api/v1/conversations/a%2Fb/fork", R"({"id":"child","at":"here"})"},
     {"POST", "/api/v1/conversations/a%2Fb/scrub", R"({"seqs":[2]})"},
     {"POST", "/api/v1/conversations/a%2Fb/begin", R"({"message":"and now?"})"},
-    {"GET", "/api/v1/conversations/a%2Fb/calls/11", ""},
+    {"GET", "/api/v1/conversations/a%2Fb/calls/CALL", ""},
     {"POST", "/api/v1/conversations/a%2Fb/finish",
      R"({"turn_id":"TURN","message":{"role":"assistant","content":"this"},)"
      R"("usage":{"input_tokens":7}})"},
@@ -88,23 +99,26 @@ void call_every_route(std::string_view store) {
     const Running running(store);
     const SchemaSet schemas;
     std::set<const Route*> called;
-    std::string turn, checkpoint;
+    std::string turn, checkpoint, call;
     for (const Step& step : steps) {
         const Route* const row = row_of(step);
         ASSERT_TRUE(row) << step.method << " " << step.target;
         called.insert(row);
         const Told told =
-            running.ask(std::string(step.method), filled(step.target, "CHECKPOINT", checkpoint),
+            running.ask(std::string(step.method),
+                        filled(filled(step.target, "CHECKPOINT", checkpoint), "CALL", call),
                         filled(step.body, "TURN", turn));
         const std::string what =
             std::string(step.method) + " " + std::string(step.target) + ": " + told.response.body;
         EXPECT_EQ(told.status(), row->status) << what;
         EXPECT_EQ(told.header("Content-Type"), row->type) << what;
         EXPECT_TRUE(told.header("x-request-id").starts_with("req_")) << what;
+        if (row->type != "application/json") continue;
         ASSERT_TRUE(told.document) << what;
         const Result<void> fits = schemas.check(row->reply, told.json());
         EXPECT_TRUE(fits) << (fits ? "" : fits.error().message) << what;
         if (told.json().find("turn_id")) turn = told.text("turn_id");
+        if (step.target.ends_with("/begin")) call = std::to_string(told.number("seq"));
         if (told.text("id").starts_with("ckpt_")) checkpoint = told.text("id");
     }
     for (const Route& route : routes())
@@ -130,7 +144,7 @@ TEST(every_route, says_not_found_for_a_conversation_that_is_not_there) {
         const std::string_view word = step.target.substr(step.target.rfind('/') + 1);
         if (step.method == "POST" && (word == "messages" || word == "begin")) continue;
         const std::string turn = "turn_0f8fad5bd9cb469fa16570867728950e1";
-        const Told told = running.ask(std::string(step.method), std::string(step.target),
+        const Told told = running.ask(std::string(step.method), filled(step.target, "CALL", "1"),
                                       filled(step.body, "TURN", turn));
         EXPECT_EQ(told.status(), 404) << step.method << " " << step.target << told.response.body;
         EXPECT_EQ(told.error("code"), "not_found") << step.target;

@@ -1,0 +1,110 @@
+// Where the tokens of the next request go, and how far away each trigger is.
+#include <algorithm>
+#include <chrono>
+
+#include "base/json.h"
+#include "engine/count.h"
+#include "engine/turn.h"
+#include "palimpsest/format.h"
+#include "palimpsest/memory.h"
+
+namespace palimpsest {
+namespace {
+
+double seconds_since(Time then, Time now) {
+    if (then == Time{} || now <= then) return 0;
+    return std::chrono::duration<double>(now - then).count();
+}
+
+// What a condition compares its value with.
+double present_value(std::string_view name, const Occasion& o) {
+    const auto used = static_cast<double>(o.budget.used(o.totals));
+    const auto window = static_cast<double>(o.budget.window);
+    if (name == "messages") return static_cast<double>(o.totals.messages);
+    if (name == "turns") return static_cast<double>(o.totals.turns);
+    if (name == "tokens") return used;
+    if (name == "window_share") return window > 0 ? used / window : 0;
+    if (name == "remaining_pct") return window > 0 ? std::max(0.0, 1 - used / window) : 1;
+    if (name == "bytes") return static_cast<double>(o.totals.bytes);
+    if (name == "images") return static_cast<double>(o.totals.media);
+    if (name == "reported_tokens") return static_cast<double>(o.reported_tokens.value_or(0));
+    if (name == "age_s") return seconds_since(o.totals.oldest, o.now);
+    if (name == "idle_s") return seconds_since(o.totals.newest, o.now);
+    return 0;
+}
+
+void add_distances(const Trigger& trigger, std::string_view level, const Occasion& occasion,
+                   std::vector<TokenBreakdown::Distance>& out) {
+    if (trigger.kind == Trigger::Kind::condition)
+        out.push_back({trigger.name, std::string(level), present_value(trigger.name, occasion),
+                       trigger.value, trigger.is_due(occasion)});
+    for (const Trigger& part : trigger.parts) add_distances(part, level, occasion, out);
+}
+
+// What the newest call sent beside the view, unless the options say otherwise.
+struct Sent {
+    std::string model = {}, tools = {};
+    std::vector<Message> preamble = {};
+};
+
+Result<Sent> last_sent(Memory& memory, const ConversationId& name, const Footing& footing,
+                       const BreakdownOptions& options) {
+    Sent sent{options.model, options.tools, {}};
+    if (footing.calls.last != Seq{}) {
+        PAL_TRY(past, memory.past_call(name, footing.calls.last));
+        PAL_TRY(note, parse_json(past.note));
+        const auto model = note.root().find("model");
+        if (sent.model.empty() && model) sent.model = model->string();
+        if (sent.tools.empty()) sent.tools = past.tools;
+        const auto format = footing.view->items.empty() ? FormatId::openai_chat
+                                                        : footing.view->items.back().message.format;
+        if (auto preamble = read_messages(format, make_bytes(past.preamble)))
+            sent.preamble = std::move(*preamble);
+        return sent;
+    }
+    const std::string& prompt = footing.view->header.system_prompt;
+    if (prompt.empty()) return sent;
+    PAL_TRY(message, make_message(FormatId::openai_chat, Role::system, prompt));
+    sent.preamble = {std::move(message)};
+    return sent;
+}
+
+}  // namespace
+
+Result<TokenBreakdown> Memory::breakdown(const ConversationId& name,
+                                         const BreakdownOptions& options) {
+    PAL_TRY(header, head(name));
+    PAL_TRY(footing, find_footing(*state_, name, false));
+    PAL_TRY(sent, last_sent(*this, name, footing, options));
+    const ViewTotals& totals = footing.view->totals;
+    Occasion occasion =
+        make_occasion(*state_, totals, footing.calls, {sent.model, sent.tools, {}, sent.preamble});
+    PAL_TRY(in_force,
+            state_->policies->choose({.request = options.policy, .conversation = header.policy}));
+    if (in_force.policy) occasion.budget = budget_under(*in_force.policy, occasion.budget);
+    const Budget& budget = occasion.budget;
+    TokenBreakdown out;
+    out.model = sent.model;
+    out.window = budget.window;
+    out.reserved = budget.reply;
+    out.used = budget.used(totals);
+    const double price = std::max(occasion.model.input_price, 0.0) / 1e6;
+    const auto add = [&](std::string_view part, std::uint64_t tokens, bool paid = true) {
+        out.parts.push_back(
+            {std::string(part), tokens, paid ? static_cast<double>(tokens) * price : 0.0});
+    };
+    add("system", budget.system);
+    add("tools", budget.tools);
+    add("messages", totals.tokens - totals.summary_tokens);
+    add("summaries", totals.summary_tokens);
+    add("framing", budget.per_message * totals.messages);
+    const std::uint64_t taken = out.used + out.reserved;
+    add("free", out.window > taken ? out.window - taken : 0, false);
+    if (in_force.policy) {
+        add_distances(in_force.policy->hard, "hard", occasion, out.triggers);
+        add_distances(in_force.policy->soft, "soft", occasion, out.triggers);
+    }
+    return out;
+}
+
+}  // namespace palimpsest

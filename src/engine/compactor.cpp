@@ -1,0 +1,181 @@
+#include "engine/compactor.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "engine/count.h"
+#include "engine/message_tools.h"
+#include "engine/present.h"
+#include "engine/report.h"
+#include "engine/wording.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+std::uint64_t tokens_of(const Tokenizer& tokenizer, std::span<const Message> messages) {
+    std::uint64_t sum = 0;
+    for (const Message& message : messages) {
+        if (message.count.scheme == tokenizer.scheme()) {
+            sum += message.count.tokens;
+        } else if (const auto count = count_message(tokenizer, message)) {
+            sum += count->tokens;
+        }
+    }
+    return sum;
+}
+
+// What the request keeps free for the answer; 0: it does not say.
+std::uint64_t reply_tokens(std::string_view parameters) {
+    if (parameters.find("max_") == std::string_view::npos) return 0;
+    const auto document = parse_json(parameters);
+    if (!document) return 0;
+    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
+        if (const auto value = document->root().find(name))
+            return static_cast<std::uint64_t>(
+                std::max<std::int64_t>(value->integer().value_or(0), 0));
+    return 0;
+}
+
+ModelFacts facts_of(const ModelSpec& model) {
+    return {.name = std::string(model.name),
+            .input_price = model.prices.input,
+            .cached_price = model.prices.cached,
+            .cache_write_price = model.prices.cache_write,
+            .output_price = model.prices.output,
+            .cache_least_tokens = model.cache.least_tokens,
+            .cache_step_tokens = model.cache.step_tokens,
+            .cache_lifetime_s = model.cache.lifetime_s};
+}
+
+// The edit that decides about the item: the strongest that covers it, of equals the later.
+const Edit* edit_of(std::span<const Edit> edits, const Item& item) {
+    const Edit* strongest = nullptr;
+    for (const Edit& edit : edits)
+        if (edit.range.contains(item.range.from) &&
+            (!strongest || edit.treatment >= strongest->treatment))
+            strongest = &edit;
+    return item.pinned ? nullptr : strongest;
+}
+
+Result<Item> edited(const Item& item, const Edit& edit) {
+    Item out = item;
+    out.reason = edit.reason;
+    out.tokens = edit.after.tokens;
+    if (edit.treatment == Treatment::folded) {
+        out.kind = ItemKind::summary;
+        out.range = edit.range;
+        PAL_TRY(message, make_message(edit.format, Role::user, view_of(edit.result)));
+        out.message = std::move(message);
+    } else {
+        out.kind = edit.treatment == Treatment::cleared ? ItemKind::cleared : ItemKind::shortened;
+        PAL_TRY(message, read_message(edit.format, edit.result));
+        out.message = std::move(message);
+    }
+    out.message.count = edit.after;
+    return out;
+}
+
+}  // namespace
+
+Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const CallState& calls,
+                       const Beside& beside) {
+    Occasion occasion;
+    occasion.totals = totals;
+    occasion.preamble = beside.preamble;
+    occasion.reported_tokens = calls.reported_tokens;
+    occasion.stall = calls.stall;
+    occasion.now = state.clock();
+    Budget& budget = occasion.budget;
+    if (!beside.model.empty()) {
+        const ModelSpec& model = state.models->find(beside.model);
+        occasion.model = facts_of(model);
+        budget.window = model.window_tokens;
+        budget.per_message =
+            static_cast<std::uint32_t>(std::max(model.overheads.per_message, std::int32_t{0}));
+    }
+    budget.reply = reply_tokens(beside.parameters);
+    if (!beside.tools.empty() && beside.tools != "[]")
+        budget.tools = state.tokenizer->count(beside.tools);
+    budget.system = tokens_of(*state.tokenizer, beside.preamble);
+    return occasion;
+}
+
+Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
+                        const PolicyInForce& in_force, const Due& due, Duration patience) {
+    const auto tools = make_message_tools(*state.tokenizer);
+    PlanInput input;
+    input.items = view.items;
+    input.occasion = occasion;
+    input.occasion.totals = view.totals;
+    input.tools = tools.get();
+    Planned planned;
+    planned.in_force = in_force;
+    planned.plan = make_plan(input, *in_force.policy, due);
+    Bill bill;
+    if (planned.plan.outcome == PlanOutcome::done)
+        bill = word_summaries(state, view, *tools, patience, planned.plan);
+    planned.report = make_report(planned.plan, in_force, view, input.occasion.budget, bill);
+    return planned;
+}
+
+Compaction told_of(const Planned& planned, Seq seq) {
+    const Plan& plan = planned.plan;
+    Compaction told;
+    told.outcome = static_cast<Compaction::Outcome>(plan.outcome);
+    told.seq = seq;
+    told.edits = plan.edits;
+    told.tokens_before = plan.tokens_before;
+    told.tokens_after = plan.tokens_after;
+    told.report = planned.report;
+    return told;
+}
+
+CompactionEntry entry_of(const Planned& planned, Cause cause) {
+    CompactionEntry entry;
+    entry.cause = cause;
+    entry.trigger = planned.plan.trigger;
+    entry.policy = planned.in_force.policy->name;
+    entry.tokens_before = planned.plan.tokens_before;
+    entry.tokens_after = planned.plan.tokens_after;
+    entry.edits = planned.plan.edits;
+    return entry;
+}
+
+void announce(Memory::State& state, const ConversationId& name, const Compaction& compaction) {
+    state.meters->count_compaction(compaction);
+    if (!state.log) return;
+    std::string line;
+    JsonWriter out(line);
+    out.begin_object().field("event", "conversation_compacted");
+    out.field("conversation_id", name.id).key("compaction");
+    write_compaction_event(out, compaction);
+    out.end_object();
+    state.log(line);
+}
+
+Result<View> with_edits(const View& view, std::span<const Edit> edits) {
+    std::vector<Item> items;
+    std::vector<const Edit*> shown;
+    for (const Item& item : view.items) {
+        const Edit* edit = edit_of(edits, item);
+        if (edit && edit->treatment == Treatment::dropped) continue;
+        if (!edit) {
+            items.push_back(item);
+            continue;
+        }
+        const bool folded = edit->treatment == Treatment::folded;
+        if (folded && std::ranges::find(shown, edit) != shown.end()) continue;
+        if (folded) shown.push_back(edit);
+        PAL_TRY(made, edited(item, *edit));
+        items.push_back(std::move(made));
+    }
+    View out = view;
+    out.items = arrange(std::move(items));
+    out.totals = totals_of(out.items);
+    out.tokens = out.totals.tokens;
+    out.preview = true;
+    return out;
+}
+
+}  // namespace palimpsest

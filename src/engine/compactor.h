@@ -1,0 +1,55 @@
+// One compaction, from what is due to what is written: the occasion, the plan, the wording of its
+// summaries, its report, and its entries. Decides nothing about when: begin, finish, compact, jobs
+// and shrink do.
+//
+// The plan is pure and complete before a summariser is asked; whatever that one does (fails, is
+// late, writes nonsense) the deterministic text stands, and the report says so.
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/plan.h"
+#include "engine/policies.h"
+#include "engine/state.h"
+
+namespace palimpsest {
+
+// What is sent beside the view.
+struct Beside {
+    std::string_view model = {}, tools = {}, parameters = {};
+    std::span<const Message> preamble = {};
+};
+
+// Reads sums only; `now` is the clock's.
+Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const CallState& calls,
+                       const Beside& beside);
+
+struct Planned {
+    Plan plan = {};
+    PolicyInForce in_force = {};
+    CompactionReport report = {};
+};
+
+// `view` is what is compacted, `occasion` has its totals. At most `patience` is spent on a
+// summariser; none: it is not asked.
+Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
+                        const PolicyInForce& in_force, const Due& due, Duration patience);
+
+// What is told of it.
+Compaction told_of(const Planned& planned, Seq seq = {});
+
+// The compaction entry, without its basis, and the note that stands behind it with the report.
+CompactionEntry entry_of(const Planned& planned, Cause cause);
+NoteEntry report_note(const CompactionReport& report);
+// What the note says; the report of an entry that has none is empty.
+CompactionReport read_report_note(const NoteEntry& note);
+
+// Counts it, and writes its line to the log.
+void announce(Memory::State& state, const ConversationId& name, const Compaction& compaction);
+
+// The view that these edits make of one, without writing them. `internal` when a result cannot be
+// read.
+Result<View> with_edits(const View& view, std::span<const Edit> edits);
+
+}  // namespace palimpsest

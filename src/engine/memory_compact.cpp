@@ -1,0 +1,153 @@
+// The facade's compactions: asked for by hand, previewed, after the provider refused a request as
+// too long, and told again from the log.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "engine/calibrate.h"
+#include "engine/call_note.h"
+#include "engine/edit.h"
+#include "engine/turn.h"
+#include "palimpsest/memory.h"
+#include "palimpsest/model.h"
+#include "store/lineage.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr int shrinks_max = 4;  // Each lost one means that somebody else wrote.
+
+Result<PolicyInForce> policy_for(Memory::State& state, const Header& header,
+                                 std::string_view asked) {
+    PAL_TRY(in_force, state.policies->choose({.request = asked, .conversation = header.policy}));
+    if (in_force.policy) return std::move(in_force);
+    return fail(ErrorCode::invalid_request,
+                "'" + header.name.id +
+                    "' has no policy; name one, as in \"balanced\" or "
+                    R"({"passes":[{"pass":"keep_last","turns":20}]})",
+                "policy");
+}
+
+Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
+                             const PolicyInForce& in_force, std::string_view model) {
+    PAL_TRY(hot, current_view(state, header));
+    Occasion occasion =
+        make_occasion(state, hot->totals, hot->calls.value_or(CallState{}), {.model = model});
+    occasion.explicitly = true;
+    return plan_compaction(state, hot->view(), occasion, in_force,
+                           find_due(*in_force.policy, occasion), state.summary_deadline);
+}
+
+// {"window": N} as a budget: what would be sent.
+Result<View> preview(Memory::State& state, const View& view, const PolicyInForce& in_force,
+                     const ViewOptions& options) {
+    Occasion occasion = make_occasion(state, view.totals, {}, {.model = options.model});
+    Budget& budget = occasion.budget;
+    if (options.window && (budget.window == 0 || *options.window < budget.window))
+        budget.window = *options.window;
+    const Due due = find_due(*in_force.policy, occasion);
+    if (due.level == Level::none) return view;
+    const Planned planned = plan_compaction(state, view, occasion, in_force, due, Duration::zero());
+    if (planned.plan.outcome == PlanOutcome::unreachable)
+        return std::unexpected(unreachable_error(planned.plan));
+    if (planned.plan.outcome != PlanOutcome::done) return view;
+    return with_edits(view, planned.plan.edits);
+}
+
+}  // namespace
+
+Result<View> preview_view(Memory::State& state, const View& view, const ViewOptions& options) {
+    PAL_TRY(in_force, state.policies->choose(
+                          {.request = options.policy, .conversation = view.header.policy}));
+    if (!in_force.policy) {
+        PAL_TRY(policy, state.policies->read("\"balanced\""));
+        in_force = {"\"balanced\"", policy};
+    }
+    return preview(state, view, in_force, options);
+}
+
+Result<Compaction> Memory::compact(const ConversationId& name, const CompactOptions& options,
+                                   const WriteOptions& write) {
+    PAL_TRY(header, head(name));
+    PAL_TRY(in_force, policy_for(*state_, header, options.policy));
+    if (options.preview) {
+        PAL_TRY(planned, plan_by_hand(*state_, header, in_force, options.model));
+        return told_of(planned);
+    }
+    std::optional<Planned> planned;
+    const std::string request = "compact " + in_force.text;
+    auto done = write_edit(*state_, name, write, request,
+                           [&](const Header& now, std::vector<Draft>& behind) -> Result<Body> {
+                               PAL_TRY(made, plan_by_hand(*state_, now, in_force, options.model));
+                               planned = std::move(made);
+                               if (planned->plan.outcome != PlanOutcome::done)
+                                   return fail(ErrorCode::not_found, "nothing to do");
+                               behind.push_back({report_note(planned->report), {}});
+                               return entry_of(*planned, Cause::request);
+                           });
+    if (done && done->again) return find_compaction(name, done->first);
+    const bool planned_nothing = planned && planned->plan.outcome != PlanOutcome::done;
+    if (!done && !planned_nothing) return std::unexpected(std::move(done).error());
+    Compaction told = told_of(*planned, done ? done->first : Seq{});
+    announce(*state_, name, told);
+    if (done) PAL_CHECK(keep_newest_summary(*state_, done->header, told.seq, told.edits));
+    return told;
+}
+
+Result<Compaction> Memory::find_compaction(const ConversationId& name, Seq seq) {
+    PAL_TRY(header, head(name));
+    PAL_TRY(entries, read_lineage(*state_->store, header, {.ranges = {{seq, seq + 1}}}));
+    const auto* body =
+        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
+    if (!body || entries.front().seq != seq)
+        return fail(ErrorCode::not_found,
+                    "there is no compaction at seq " + std::to_string(seq.value), "seq");
+    Compaction told{Compaction::Outcome::done, seq, body->edits, body->tokens_before,
+                    body->tokens_after,        {}};
+    const auto* note = entries.size() > 1 ? std::get_if<NoteEntry>(&entries[1].body) : nullptr;
+    if (note) told.report = read_report_note(*note);
+    return told;
+}
+
+Result<Begun> Memory::shrink(const Begun& begun) {
+    if (begun.shrunk)
+        return fail(ErrorCode::budget_unreachable,
+                    "the request was made smaller once and is still too long for the model");
+    for (int tries = 1;; ++tries) {
+        PAL_TRY(footing, find_footing(*state_, begun.name, false));
+        const Header& header = footing.view->header;
+        PAL_TRY(in_force, policy_for(*state_, header, begun.policy));
+        Occasion occasion = make_occasion(*state_, footing.view->totals, footing.calls,
+                                          {begun.model, begun.tools, {}, begun.preamble});
+        occasion.overflow = true;
+        const Planned planned = plan_compaction(
+            *state_, footing.view->view(), occasion, in_force, find_due(*in_force.policy, occasion),
+            tries == 1 ? state_->summary_deadline : Duration::zero());
+        const Plan& plan = planned.plan;
+        if (plan.outcome != PlanOutcome::done || plan.used_after >= plan.used_before)
+            return fail(ErrorCode::budget_unreachable,
+                        "the provider refused the request as too long and it cannot be made "
+                        "smaller: " +
+                            std::string(outcome_name(plan.outcome)) +
+                            (plan.explanation.empty() ? "" : ", " + plan.explanation));
+        Batch batch;
+        expect_footing(batch, header);
+        batch.if_absent = IfAbsent::fail;
+        PAL_CHECK(add_compaction(*state_, header, planned, Cause::overflow, {}, batch.entries));
+        auto done = state_->store->append(begun.name, batch);
+        if (!done && done.error().code == ErrorCode::conflict && tries < shrinks_max) continue;
+        if (!done) return std::unexpected(std::move(done).error());
+        CallState calls = footing.calls;
+        calls.reported_tokens.reset();
+        Begun smaller = begun;
+        smaller.shrunk = true;
+        PAL_TRY(view, settle(*state_, footing, calls, *done, batch.entries));
+        smaller.view = std::move(view);
+        smaller.compaction = told_of(planned, done->first);
+        announce(*state_, begun.name, *smaller.compaction);
+        PAL_TRY(expected, expected_tokens(*state_, smaller));
+        smaller.tokens_expected = expected;
+        return smaller;
+    }
+}
+
+}  // namespace palimpsest

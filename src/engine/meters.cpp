@@ -1,0 +1,116 @@
+#include "engine/meters.h"
+
+#include <fmt/format.h>
+
+namespace palimpsest {
+namespace {
+
+constexpr std::array<double, 8> token_limits = {1e3,    4e3,    1.6e4,  6.4e4,
+                                                1.28e5, 2.56e5, 5.12e5, 1e6};
+constexpr std::array<double, 8> second_limits = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1, 10};
+
+// Label values of ours are plain words; a name of a policy or trigger may come from a client.
+std::string label(std::string_view name, std::string_view value) {
+    std::string out = std::string(name) + "=\"";
+    for (const char c : value.substr(0, 64)) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c == '\n' ? ' ' : c;
+    }
+    return out + "\"";
+}
+
+void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
+    out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+void counters(std::string& out, std::string_view name, std::string_view help,
+              const std::map<std::string, std::uint64_t>& values) {
+    head(out, name, "counter", help);
+    for (const auto& [labels, value] : values)
+        out += fmt::format("{}{{{}}} {}\n", name, labels, value);
+}
+
+}  // namespace
+
+void Meters::add(Histogram& into, const Limits& limits, double value) {
+    for (std::size_t i = 0; i < limits.size(); ++i) into.buckets[i] += value <= limits[i] ? 1 : 0;
+    ++into.count;
+    into.sum += value;
+}
+
+void Meters::write(std::string& out, std::string_view name, const std::string& labels,
+                   const Histogram& histogram, const Limits& limits) {
+    for (std::size_t i = 0; i < limits.size(); ++i)
+        out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, limits[i],
+                           histogram.buckets[i]);
+    out += fmt::format("{}_bucket{{{},le=\"+Inf\"}} {}\n", name, labels, histogram.count);
+    out += fmt::format("{}_sum{{{}}} {}\n{}_count{{{}}} {}\n", name, labels, histogram.sum, name,
+                       labels, histogram.count);
+}
+
+void Meters::count_compaction(const Compaction& compaction) {
+    const CompactionReport& report = compaction.report;
+    const std::string labels =
+        label("strategy", report.strategy) + "," + label("trigger", report.trigger);
+    const std::lock_guard lock(mutex_);
+    ++triggers_[labels];
+    if (compaction.outcome != Compaction::Outcome::done) return;
+    const std::pair<std::string_view, std::uint64_t> kinds[] = {
+        {"cleared", report.cleared},      {"shortened", report.shortened},
+        {"folded", report.folded},        {"dropped", report.dropped},
+        {"input", report.cleared_inputs}, {"output", report.cleared_outputs},
+    };
+    for (const auto& [kind, count] : kinds)
+        if (count > 0) items_[label("kind", kind)] += count;
+    add(tokens_[labels + "," + label("when", "before")], token_limits,
+        static_cast<double>(compaction.tokens_before));
+    add(tokens_[labels + "," + label("when", "after")], token_limits,
+        static_cast<double>(compaction.tokens_after));
+}
+
+void Meters::count_injection(std::string_view result) {
+    const std::lock_guard lock(mutex_);
+    ++injections_[label("result", result)];
+}
+
+void Meters::count_call(const Usage& usage, double cost, bool missed) {
+    const std::lock_guard lock(mutex_);
+    used_[label("kind", "input")] += usage.input;
+    used_[label("kind", "cached")] += usage.cached;
+    used_[label("kind", "cache_write")] += usage.cache_writes;
+    used_[label("kind", "output")] += usage.output;
+    cost_ += cost;
+    misses_ += missed ? 1 : 0;
+}
+
+void Meters::count_step(Step step, double seconds) {
+    const std::string labels = label("step", step == Step::begin ? "begin" : "finish");
+    const std::lock_guard lock(mutex_);
+    add(steps_[labels], second_limits, seconds);
+}
+
+std::string Meters::text() const {
+    const std::lock_guard lock(mutex_);
+    std::string out;
+    counters(out, "memory_trigger_total", "Compactions that were due, by what was due.", triggers_);
+    counters(out, "memory_compaction_items_total", "Messages that were edited, by how.", items_);
+    head(out, "memory_tokens_before_after", "histogram",
+         "Tokens of the view before and after a compaction.");
+    for (const auto& [labels, histogram] : tokens_)
+        write(out, "memory_tokens_before_after", labels, histogram, token_limits);
+    counters(out, "memory_summary_injection_total",
+             "Summaries of other conversations that were to be put in.", injections_);
+    head(out, "memory_step_seconds", "histogram",
+         "Time of the halves of a turn, without the model.");
+    for (const auto& [labels, histogram] : steps_)
+        write(out, "memory_step_seconds", labels, histogram, second_limits);
+    counters(out, "memory_tokens_total", "Tokens that providers reported.", used_);
+    head(out, "memory_cost_dollars_total", "counter", "What they cost, where the price is known.");
+    out += fmt::format("memory_cost_dollars_total {}\n", cost_);
+    head(out, "memory_cache_misses_total", "counter",
+         "Calls that should have hit the provider's cache and did not.");
+    out += fmt::format("memory_cache_misses_total {}\n", misses_);
+    return out;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,28 @@
+#include "engine/policies.h"
+
+namespace palimpsest {
+
+Result<std::shared_ptr<const Policy>> Policies::read(std::string_view text) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = kept_.find(text); found != kept_.end()) return found->second;
+    }
+    PAL_TRY(policy, parse_policy(text, extensions_));
+    auto shared = std::make_shared<const Policy>(std::move(policy));
+    if (text.size() > text_bytes_max) return shared;
+    const std::lock_guard lock(mutex_);
+    // Texts come from clients: a flood of different ones must not grow it.
+    if (kept_.size() >= kept_max) kept_.clear();
+    kept_.emplace(text, shared);
+    return shared;
+}
+
+Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
+    levels.server = server_;
+    const std::string_view text = choose_policy(levels);
+    if (text.empty()) return PolicyInForce{};
+    PAL_TRY(policy, read(text));
+    return PolicyInForce{std::string(text), policy};
+}
+
+}  // namespace palimpsest

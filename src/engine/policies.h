@@ -1,0 +1,37 @@
+// Policies that were read lately, by their text: a turn does not read its policy's JSON again.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/policy.h"
+
+namespace palimpsest {
+
+// The policy that applies, and the text that says so. `policy` is null when there is none.
+struct PolicyInForce {
+    std::string text = {};
+    std::shared_ptr<const Policy> policy = {};
+};
+
+class Policies {
+public:
+    Policies(std::string server, Extensions extensions)
+        : server_(std::move(server)), extensions_(std::move(extensions)) {}
+
+    // The first level that is present; the server's stands below those given.
+    Result<PolicyInForce> choose(PolicyLevels levels);
+    Result<std::shared_ptr<const Policy>> read(std::string_view text);
+
+private:
+    static constexpr std::size_t kept_max = 64;
+    static constexpr std::size_t text_bytes_max = 16u << 10;  // longer ones are read each time
+    const std::string server_;
+    const Extensions extensions_;
+    std::mutex mutex_;  // Guards kept_.
+    std::map<std::string, std::shared_ptr<const Policy>, std::less<>> kept_;
+};
+
+}  // namespace palimpsest

@@ -1,0 +1,237 @@
+#include "engine/report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "engine/compactor.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+void add_once(std::vector<std::string>& list, std::string_view value) {
+    if (std::ranges::find(list, value) == list.end()) list.emplace_back(value);
+}
+
+// Whose inputs or outputs an edit took away, by the calls that its message makes and answers.
+void add_calls(CompactionReport& report, const Edit& edit, const Item& item) {
+    const Shape& shape = item.message.shape;
+    if (edit.pass == "clear_tool_inputs") {
+        report.cleared_inputs += shape.calls.size();
+        for (const std::string& id : shape.calls) add_once(report.call_ids, id);
+    } else if (edit.pass == "clear_tool_results") {
+        report.cleared_outputs += std::max<std::size_t>(shape.results.size(), 1);
+        for (const std::string& id : shape.results) add_once(report.call_ids, id);
+    }
+}
+
+// Results carry only ids: names are found at the calls.
+void add_tool_names(CompactionReport& report, const View& view) {
+    if (report.call_ids.empty()) return;
+    for (const Item& item : view.items) {
+        const auto& calls = item.message.shape.calls;
+        const bool one_of = std::ranges::any_of(calls, [&](const std::string& id) {
+            return std::ranges::find(report.call_ids, id) != report.call_ids.end();
+        });
+        const auto parts = one_of ? read_parts(item.message) : Result<Parts>(Parts{});
+        if (!parts) continue;
+        for (const Part& part : parts->parts)
+            if (const auto* call = std::get_if<ToolCall>(&part);
+                call && std::ranges::find(report.call_ids, call->id) != report.call_ids.end())
+                add_once(report.tool_names, call->name);
+    }
+}
+
+void count_edits(CompactionReport& report, const Plan& plan, const View& view) {
+    for (const Edit& edit : plan.edits)
+        for (const Item& item : view.items) {
+            if (!edit.range.contains(item.range.from)) continue;
+            switch (edit.treatment) {
+                case Treatment::cleared:
+                    ++report.cleared;
+                    add_calls(report, edit, item);
+                    break;
+                case Treatment::shortened:
+                    ++report.shortened;
+                    break;
+                case Treatment::folded:
+                    ++report.folded;
+                    break;
+                case Treatment::dropped:
+                    ++report.dropped;
+                    break;
+                case Treatment::verbatim:
+                    break;
+            }
+        }
+    add_tool_names(report, view);
+}
+
+std::vector<std::string> names_in(const JsonValue& object, std::string_view field) {
+    std::vector<std::string> names;
+    const auto list = object.find(field);
+    if (!list || !list->is_array()) return names;
+    for (const JsonValue name : list->elements()) names.emplace_back(name.string());
+    return names;
+}
+
+std::optional<std::uint64_t> number_in(const JsonValue& object, std::string_view field) {
+    const auto value = object.find(field);
+    const auto number = value ? value->integer() : std::nullopt;
+    if (!number || *number < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(*number);
+}
+
+// What the seed's event tells of its strategy object.
+void add_strategy(CompactionReport& report, std::string_view policy_text) {
+    const auto document = parse_json(policy_text);
+    if (!document || !document->root().is_object() || !document->root().find("mode")) return;
+    const JsonValue root = document->root();
+    report.keep_turns = number_in(root, "compact_keep").value_or(2);
+    report.trigger_turns = number_in(root, "compact_trigger_turns");
+    const auto inputs = root.find("compact_clear_tool_inputs");
+    report.clear_tool_inputs = inputs && inputs->boolean().value_or(false);
+    report.excluded_tools = names_in(root, "compact_exclude_tools");
+    report.included_tools = names_in(root, "compact_include_tools");
+    std::ranges::sort(report.excluded_tools);
+    std::ranges::sort(report.included_tools);
+}
+
+// One set of names for notes, events and logs: the seed's where it has one, the others are ours.
+template <class Value>
+struct Field {
+    std::string_view name;
+    Value CompactionReport::* field;
+};
+using Report = CompactionReport;
+constexpr Field<std::string> texts[] = {
+    {"strategy", &Report::strategy},      {"policy", &Report::policy},
+    {"trigger_reason", &Report::trigger}, {"level", &Report::level},
+    {"summarizer", &Report::summarizer},  {"explanation", &Report::explanation},
+};
+constexpr Field<std::uint64_t> numbers[] = {
+    {"compacted_inputs", &Report::cleared_inputs},
+    {"compacted_outputs", &Report::cleared_outputs},
+    {"total_items_before", &Report::messages_before},
+    {"total_items_after", &Report::messages_after},
+    {"turns_before", &Report::turns_before},
+    {"turns_after", &Report::turns_after},
+    {"cleared", &Report::cleared},
+    {"shortened", &Report::shortened},
+    {"folded", &Report::folded},
+    {"dropped", &Report::dropped},
+    {"request_before", &Report::used_before},
+    {"request_after", &Report::used_after},
+    {"target", &Report::target},
+    {"limit", &Report::limit},
+    {"floor", &Report::floor},
+    {"first_byte_changed", &Report::first_byte},
+    {"prefix_tokens", &Report::prefix_tokens},
+    {"summary_input_tokens", &Report::summary_input},
+    {"summary_output_tokens", &Report::summary_output},
+};
+constexpr Field<std::optional<std::uint64_t>> options[] = {
+    {"keep_turns", &Report::keep_turns},
+    {"trigger_turns", &Report::trigger_turns},
+    {"token_budget", &Report::token_budget},
+    {"token_soft_budget", &Report::token_soft_budget},
+};
+constexpr Field<std::vector<std::string>> lists[] = {
+    {"compacted_call_ids", &Report::call_ids},
+    {"compacted_tool_names", &Report::tool_names},
+    {"excluded_tools", &Report::excluded_tools},
+    {"included_tools", &Report::included_tools},
+};
+
+}  // namespace
+
+CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, const View& view,
+                             const Budget& budget, const Bill& bill) {
+    CompactionReport report;
+    const Policy& policy = *in_force.policy;
+    report.strategy = policy.strategy;
+    report.policy = policy.name;
+    report.trigger = plan.trigger;
+    report.level = level_name(plan.level);
+    report.messages_before = report.messages_after = view.totals.messages;
+    report.turns_before = report.turns_after = view.totals.turns;
+    report.used_before = plan.used_before;
+    report.used_after = plan.used_after;
+    report.target = plan.target;
+    report.limit = plan.limit == Budget{}.limit() ? 0 : plan.limit;
+    report.floor = plan.floor;
+    report.first_changed = plan.first_changed;
+    report.explanation = plan.explanation;
+    const std::uint64_t window = budget_under(policy, budget).window;
+    report.token_budget = trigger_tokens(policy.hard, window);
+    report.token_soft_budget = trigger_tokens(policy.soft, window);
+    add_strategy(report, in_force.text);
+    if (plan.outcome != PlanOutcome::done) return report;
+    count_edits(report, plan, view);
+    if (const auto after = with_edits(view, plan.edits)) {
+        report.messages_after = after->totals.messages;
+        report.turns_after = after->totals.turns;
+    }
+    for (std::size_t i = 0; i < plan.costs.size(); ++i)
+        if (i == 0 || plan.costs[i].first_byte < report.first_byte) {
+            report.first_byte = plan.costs[i].first_byte;
+            report.prefix_tokens = plan.costs[i].prefix_tokens;
+        }
+    report.summarizer = bill.summarizer;
+    report.summary_input = bill.usage.input;
+    report.summary_output = bill.usage.output;
+    report.summary_cost = bill.cost;
+    if (!bill.trouble.empty())
+        report.explanation += (report.explanation.empty() ? "" : "; ") +
+                              ("a deterministic summary stands: " + bill.trouble);
+    return report;
+}
+
+void write_report_fields(JsonWriter& out, const CompactionReport& report) {
+    for (const auto& [name, field] : texts) out.field(name, report.*field);
+    for (const auto& [name, field] : numbers) out.key(name).number(report.*field);
+    for (const auto& [name, field] : options) {
+        out.key(name);
+        report.*field ? out.number(*(report.*field)) : out.null();
+    }
+    for (const auto& [name, field] : lists) {
+        out.key(name).begin_array();
+        for (const std::string& value : report.*field) out.string(value);
+        out.end_array();
+    }
+    out.key("compacted_count")
+        .number(report.cleared + report.shortened + report.folded + report.dropped);
+    out.key("clear_tool_inputs").boolean(report.clear_tool_inputs);
+    out.key("first_changed").number(report.first_changed.value);
+    out.key("summary_cost").number(report.summary_cost);
+}
+
+NoteEntry report_note(const CompactionReport& report) {
+    std::string body;
+    JsonWriter out(body);
+    out.begin_object();
+    write_report_fields(out, report);
+    out.end_object();
+    return {"compaction", make_bytes(std::move(body))};
+}
+
+CompactionReport read_report_note(const NoteEntry& note) {
+    CompactionReport report;
+    const auto document = parse_json(view_of(note.body));
+    if (note.kind != "compaction" || !document) return report;
+    const JsonValue root = document->root();
+    for (const auto& [name, field] : texts)
+        if (const auto value = root.find(name)) report.*field = value->string();
+    for (const auto& [name, field] : numbers) report.*field = number_in(root, name).value_or(0);
+    for (const auto& [name, field] : options) report.*field = number_in(root, name);
+    for (const auto& [name, field] : lists) report.*field = names_in(root, name);
+    const auto inputs = root.find("clear_tool_inputs");
+    report.clear_tool_inputs = inputs && inputs->boolean().value_or(false);
+    report.first_changed = Seq{number_in(root, "first_changed").value_or(0)};
+    if (const auto cost = root.find("summary_cost"))
+        report.summary_cost = cost->number().value_or(0);
+    return report;
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,111 @@
+#include "engine/wording.h"
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "core/summary.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+namespace {
+
+using Instant = std::chrono::steady_clock::time_point;
+
+// A request that outlives the one who waits for it.
+struct Asked {
+    std::shared_ptr<Summarizer> summarizer;
+    SummaryRequest request;
+    std::string model;
+    Time deadline;
+};
+
+Result<SummaryText> ask(const Asked& asked) {
+    return asked.summarizer->summarize({.system = asked.request.system,
+                                        .user = asked.request.user,
+                                        .model = asked.model,
+                                        .max_tokens = asked.request.max_tokens,
+                                        .deadline = asked.deadline});
+}
+
+// The summariser cannot be stopped; it is left behind when it is late. It owns what it uses.
+Result<SummaryText> ask_until(Asked asked, Instant until) {
+    std::packaged_task<Result<SummaryText>()> task(
+        [asked = std::move(asked)] { return ask(asked); });
+    std::future<Result<SummaryText>> answer = task.get_future();
+    std::thread(std::move(task)).detach();
+    if (answer.wait_until(until) == std::future_status::ready) return answer.get();
+    return fail(ErrorCode::unavailable, "the summariser did not answer in time");
+}
+
+double price_of(const ModelSpec& model, const ReplyUsage& usage) {
+    const auto part = [](std::uint64_t tokens, double price) {
+        return price < 0 ? 0.0 : static_cast<double>(tokens) * price / 1e6;
+    };
+    const std::uint64_t plain =
+        usage.input_tokens - std::min(usage.input_tokens, usage.cached_tokens);
+    return part(plain, model.prices.input) + part(usage.cached_tokens, model.prices.cached) +
+           part(usage.output_tokens, model.prices.output);
+}
+
+class Wording {
+public:
+    Wording(Memory::State& state, const View& view, const MessageTools& tools, Duration patience)
+        : state_(state),
+          view_(view),
+          tools_(tools),
+          until_(std::chrono::steady_clock::now() + patience),
+          deadline_(state.clock() + patience) {}
+
+    Result<void> word(const SummaryOrder& order, Plan& plan, Bill& bill) {
+        const std::uint64_t window = state_.summarizer->window_tokens();
+        std::vector<std::string> texts;
+        for (SummaryRequest& request : summary_requests(order, view_.items, window, tools_)) {
+            PAL_TRY(text, one(std::move(request), order, bill));
+            texts.push_back(std::move(text));
+        }
+        if (texts.size() > 1) {
+            PAL_TRY(merged, one(merge_request(order, texts), order, bill));
+            texts = {std::move(merged)};
+        }
+        if (texts.empty()) return fail(ErrorCode::unprocessable, "there is nothing to summarise");
+        return put_summary(plan, order, texts.front(), view_.items, tools_);
+    }
+
+private:
+    Result<std::string> one(SummaryRequest request, const SummaryOrder& order, Bill& bill) {
+        PAL_TRY(answer,
+                ask_until({state_.summarizer, std::move(request), order.model, deadline_}, until_));
+        const ReplyUsage& used = answer.usage;
+        bill.usage.input += used.input_tokens;
+        bill.usage.cached += used.cached_tokens;
+        bill.usage.output += used.output_tokens;
+        bill.cost += price_of(state_.models->find(answer.model), used);
+        bill.summarizer = answer.model;
+        return std::move(answer.text);
+    }
+
+    Memory::State& state_;
+    const View& view_;
+    const MessageTools& tools_;
+    const Instant until_;
+    const Time deadline_;
+};
+
+}  // namespace
+
+Bill word_summaries(Memory::State& state, const View& view, const MessageTools& tools,
+                    Duration patience, Plan& plan) {
+    Bill bill;
+    for (const Edit& edit : plan.edits)
+        if (edit.treatment == Treatment::folded) bill.summarizer = "extractive";
+    if (!state.summarizer || patience <= Duration::zero()) return bill;
+    Wording wording(state, view, tools, patience);
+    for (const SummaryOrder& order : std::vector<SummaryOrder>(plan.summaries)) {
+        const auto worded = wording.word(order, plan, bill);
+        if (!worded) bill.trouble = worded.error().message;
+    }
+    return bill;
+}
+
+}  // namespace palimpsest

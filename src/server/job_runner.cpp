@@ -1,0 +1,30 @@
+#include "server/job_runner.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace palimpsest {
+namespace {
+
+constexpr auto between_looks = std::chrono::seconds(1);
+
+// A look that fails is simply repeated: jobs stay in the store until they are done.
+void run(const std::stop_token& stop, Memory& memory, const std::string& tenant) {
+    std::mutex mutex;
+    std::condition_variable_any woken;
+    while (!stop.stop_requested()) {
+        (void)memory.run_jobs(tenant);
+        std::unique_lock lock(mutex);
+        woken.wait_for(lock, stop, between_looks, [] { return false; });
+    }
+}
+
+}  // namespace
+
+JobRunner::JobRunner(Memory& memory, std::string tenant)
+    : thread_([&memory, tenant = std::move(tenant)](const std::stop_token& stop) {
+          run(stop, memory, tenant);
+      }) {}
+
+}  // namespace palimpsest

@@ -1,0 +1,150 @@
+// memory_routes: what a conversation's memory is set to, what it holds beside messages, and what
+// was left out of the view.
+#include <algorithm>
+#include <charconv>
+
+#include "core/policy.h"
+#include "engine/present.h"
+#include "palimpsest/format.h"
+#include "server/rest.h"
+
+namespace palimpsest {
+namespace {
+
+std::optional<Seq> seq_of(const Query& query, std::string_view name) {
+    const auto number = query.number(name);
+    return number ? std::optional(Seq{*number}) : std::nullopt;
+}
+
+// {"conversation_id","memory_strategy","expanded"}: the object as it was set; with `expand` the
+// general form that it is a name for.
+Result<RouteReply> strategy_reply(const Header& header, bool expand) {
+    RouteReply reply{.etag = header.end};
+    JsonWriter out(reply.body);
+    out.begin_object().field("conversation_id", header.name.id).key("memory_strategy");
+    header.policy.empty() ? out.null() : out.raw(header.policy);
+    if (expand) {
+        out.key("expanded");
+        if (header.policy.empty()) {
+            out.null();
+        } else {
+            PAL_TRY(general, expand_policy(header.policy));
+            out.raw(general);
+        }
+    }
+    out.end_object();
+    return reply;
+}
+
+}  // namespace
+
+Result<RouteReply> get_strategy(Call& call) {
+    PAL_TRY(header, call.site.memory.head(call.name()));
+    return strategy_reply(header, call.query.flag("expand"));
+}
+
+// Only the fields in the body change, null takes one out. Tried again when another change of the
+// header came in between.
+Result<RouteReply> patch_strategy_of(Call& call) {
+    constexpr int attempts_max = 8;
+    for (int tries = 1;; ++tries) {
+        PAL_TRY(header, call.site.memory.head(call.name()));
+        PAL_TRY(strategy, patch_strategy(header.policy, call.json->root().raw()));
+        HeaderPatch patch;
+        patch.policy = std::move(strategy);
+        const auto done = call.site.memory.patch(call.name(), patch, header.revision);
+        if (done) return strategy_reply(*done, call.query.flag("expand"));
+        if (done.error().code != ErrorCode::conflict || tries == attempts_max)
+            return std::unexpected(done.error());
+    }
+}
+
+Result<RouteReply> list_summaries(Call& call) {
+    PAL_TRY(all, call.site.memory.summaries(call.name()));
+    if (call.query.text("order") == "desc") std::ranges::reverse(all);
+    const std::size_t limit = call.query.number("limit").value_or(100);
+    ListReply list;
+    for (std::size_t i = 0; i < std::min(limit, all.size()); ++i)
+        write_summary(list.row(std::to_string(all[i].seq.value)), all[i]);
+    return list.end(all.size() > limit);
+}
+
+Result<RouteReply> store_summary(Call& call) {
+    const Range range{Seq{*call.number("from")}, Seq{*call.number("to")}};
+    const auto done =
+        call.site.memory.summarize(call.name(), range, *call.text("text"), call.write());
+    if (!done) return std::unexpected(blame(done.error(), call, ""));
+    RouteReply reply{.etag = done->seq};
+    JsonWriter out(reply.body);
+    write_compaction(out, *done);
+    return reply;
+}
+
+Result<RouteReply> repeat_summary(Call& call, Seq seq) {
+    PAL_TRY(told, call.site.memory.find_compaction(call.name(), seq));
+    RouteReply reply{.etag = seq};
+    JsonWriter out(reply.body);
+    write_compaction(out, told);
+    return reply;
+}
+
+Result<RouteReply> get_breakdown(Call& call) {
+    const std::string model(call.query.text("model").value_or(""));
+    PAL_TRY(breakdown, call.site.memory.breakdown(call.name(), {.model = model}));
+    RouteReply reply;
+    JsonWriter out(reply.body);
+    write_breakdown(out, breakdown);
+    return reply;
+}
+
+// Of this conversation at `at` and another one, or the same, at `with_at`.
+Result<RouteReply> get_diff(Call& call) {
+    const std::string other(call.query.text("with").value_or(call.ids.at(0)));
+    PAL_TRY(a, call.site.memory.view(call.name(), {.at = seq_of(call.query, "at")}));
+    PAL_TRY(
+        b, call.site.memory.view({call.site.tenant, other}, {.at = seq_of(call.query, "with_at")}));
+    RouteReply reply;
+    JsonWriter out(reply.body);
+    write_diff(out, diff_views(a, b));
+    return reply;
+}
+
+// By the id of a call, or by a seq or a range "4..9".
+Result<RouteReply> recall_messages(Call& call) {
+    const std::string& what = call.ids.at(1);
+    RecallQuery query;
+    const std::size_t dots = what.find("..");
+    const auto number = [](std::string_view text) {
+        Seq seq;
+        const auto [end, fault] =
+            std::from_chars(text.data(), text.data() + text.size(), seq.value);
+        return fault == std::errc{} && end == text.data() + text.size() ? seq : Seq{};
+    };
+    const Seq from = number(std::string_view(what).substr(0, dots));
+    const Seq to = dots == what.npos ? from : number(std::string_view(what).substr(dots + 2));
+    if (from > Seq{} && to >= from)
+        query.range = {from, to};
+    else
+        query.call_id = what;
+    PAL_TRY(found, call.site.memory.recall(call.name(), query));
+    ListReply list;
+    for (const Recalled& one : found) write_recalled(list.row(std::to_string(one.seq.value)), one);
+    return list.end(false);
+}
+
+Result<RouteReply> get_recall_tool(Call& call) {
+    const auto name = call.query.text("format");
+    FormatId format = FormatId::openai_chat;
+    if (name) {
+        PAL_TRY(known, parse_format_name(*name));
+        format = known;
+    }
+    return RouteReply{.body = recall_tool(format)};
+}
+
+Result<RouteReply> get_metrics(Call& call) {
+    return RouteReply{.body = call.site.memory.metrics(),
+                      .type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+}  // namespace palimpsest

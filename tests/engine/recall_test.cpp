@@ -1,0 +1,236 @@
+// What was left out can be fetched; what stands in a view can be counted, compared and told.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "palimpsest/memory.h"
+#include "support/engine.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+
+namespace {
+
+// user, call, result, answer: four entries.
+Memory looked_up() {
+    return memory_with(
+        {user("look it up"), call("c1"), result("c1", "forty-two"), assistant("it is forty-two")});
+}
+
+std::vector<Seq> seqs(const Result<std::vector<Recalled>>& found) {
+    std::vector<Seq> out;
+    if (found)
+        for (const Recalled& one : *found) out.push_back(one.seq);
+    return out;
+}
+
+}  // namespace
+
+TEST(recall, gives_what_was_cleared_folded_or_dropped_as_it_was_said) {
+    Memory memory = looked_up();
+    ASSERT_TRUE(memory
+                    .splice(alice, *memory.view(alice), {clear(3, result("c1", "[removed]"))},
+                            Cause::policy)
+                    .has_value());
+    auto found = memory.recall(alice, {.call_id = "c1"});
+    ASSERT_EQ(seqs(found), (std::vector<Seq>{Seq{2}, Seq{3}}));
+    EXPECT_EQ(view_of(found->at(1).message.raw), result("c1", "forty-two"));
+    EXPECT_EQ(found->at(1).shown, "cleared");
+    ASSERT_TRUE(memory.splice(alice, *memory.view(alice), {fold(1, 4, "a lookup")}, Cause::policy)
+                    .has_value());
+    found = memory.recall(alice, {.range = {Seq{1}, Seq{4}}});
+    ASSERT_EQ(seqs(found).size(), 4u);
+    EXPECT_EQ(found->at(0).shown, "folded");
+    EXPECT_EQ(memory.recall(alice, {.call_id = "c9"}).error().code, ErrorCode::not_found);
+    EXPECT_EQ(memory.recall(alice, {}).error().code, ErrorCode::invalid_request);
+}
+
+TEST(recall, does_not_reach_behind_what_a_person_hid_or_removed) {
+    Memory memory = looked_up();
+    ASSERT_TRUE(memory.retract(alice, {Seq{2}, Seq{3}}).has_value());
+    EXPECT_EQ(memory.recall(alice, {.call_id = "c1"}).error().code, ErrorCode::not_found);
+    ASSERT_TRUE(memory.undo(alice).has_value());
+    EXPECT_EQ(seqs(memory.recall(alice, {.call_id = "c1"})).size(), 2u);
+    ASSERT_TRUE(memory.scrub(alice, {Seq{3}}).has_value());
+    EXPECT_EQ(seqs(memory.recall(alice, {.call_id = "c1"})), std::vector<Seq>{Seq{2}});
+    ASSERT_TRUE(memory.rewind(alice, Seq{1}).has_value());
+    EXPECT_EQ(memory.recall(alice, {.call_id = "c1"}).error().code, ErrorCode::not_found);
+}
+
+TEST(recall, finds_a_call_far_back_and_the_newest_use_of_its_id) {
+    Memory memory = looked_up();
+    std::string many = "[" + user("x");
+    for (int i = 0; i < 2500; ++i) many += "," + assistant("y");
+    many += "]";
+    ASSERT_TRUE(memory.append(alice, {.messages = many}).has_value());
+    EXPECT_EQ(seqs(memory.recall(alice, {.call_id = "c1"})), (std::vector<Seq>{Seq{2}, Seq{3}}));
+    const std::string again = "[" + call("c1") + "," + result("c1", "anew") + "]";
+    ASSERT_TRUE(memory.append(alice, {.messages = again}).has_value());
+    EXPECT_EQ(seqs(memory.recall(alice, {.call_id = "c1"})),
+              (std::vector<Seq>{Seq{2506}, Seq{2507}}));
+}
+
+TEST(recall, is_offered_as_a_tool_and_answers_in_words) {
+    Memory memory = looked_up();
+    for (const FormatId format :
+         {FormatId::openai_chat, FormatId::openai_responses, FormatId::anthropic}) {
+        const std::string tool = recall_tool(format);
+        EXPECT_TRUE(parse_json(tool).has_value()) << tool;
+        EXPECT_NE(tool.find("\"name\":\"recall\""), std::string::npos);
+    }
+    EXPECT_NE(memory.answer_recall(alice, R"({"call_id":"c1"})").find("forty-two"),
+              std::string::npos);
+    EXPECT_NE(memory.answer_recall(alice, R"({"from":1})").find("look it up"), std::string::npos);
+    EXPECT_TRUE(memory.answer_recall(alice, R"({"call_id":"zz"})").starts_with("Error: "));
+    EXPECT_TRUE(memory.answer_recall(alice, "{").starts_with("Error: "));
+}
+
+TEST(breakdown, sums_to_the_window_and_tells_how_far_the_triggers_are) {
+    Memory memory = looked_up();
+    const std::string said = "[" + message("system", "Be brief.") + "," + user("and now?") + "]";
+    const std::string tools = R"([{"type":"function","function":{"name":"look"}}])";
+    const auto begun = memory.begin(alice, {.messages = said, .model = "gpt-4o", .tools = tools});
+    ASSERT_TRUE(begun.has_value());
+    ASSERT_TRUE(
+        memory.splice(alice, *memory.view(alice), {fold(1, 4, "They looked it up.")}, Cause::policy)
+            .has_value());
+    const auto out = memory.breakdown(
+        alice, {.policy = R"({"triggers":{"hard":{"window_share":0.5},"soft":{"turns":9}},)"
+                          R"("passes":[{"pass":"keep_last","turns":1}]})"});
+    ASSERT_TRUE(out.has_value()) << out.error().message;
+    EXPECT_EQ(out->model, "gpt-4o");
+    std::uint64_t sum = 0;
+    for (const TokenBreakdown::Part& part : out->parts) {
+        sum += part.tokens;
+        EXPECT_TRUE(part.tokens > 0) << part.name;
+        if (part.name == "free") continue;
+        EXPECT_GT(part.dollars, 0) << part.name;
+    }
+    EXPECT_EQ(sum, out->window);
+    ASSERT_EQ(out->triggers.size(), 2u);
+    EXPECT_EQ(out->triggers[0].trigger, "window_share");
+    EXPECT_EQ(out->triggers[0].at, 0.5);
+    EXPECT_FALSE(out->triggers[0].due);
+    EXPECT_EQ(out->triggers[1].level, "soft");
+    EXPECT_EQ(out->triggers[1].now, 2);
+}
+
+TEST(diff, tells_what_only_one_view_sends_and_how_much_they_begin_with_in_common) {
+    Memory memory = talk({"one", "two", "three", "four"});
+    ASSERT_TRUE(memory.fork(alice, bob, Seq{2}).has_value());
+    ASSERT_TRUE(memory.append(bob, {.messages = user("else")}).has_value());
+    const ViewDiff diff = diff_views(*memory.view(alice), *memory.view(bob));
+    std::string sides;
+    for (const ViewDiff::Row& row : diff.rows) sides += row.side + text_of(row.item.message) + " ";
+    EXPECT_EQ(sides, "=one =two -three -four +else ");
+    EXPECT_EQ(diff.same_items, 2u);
+    const ViewDiff same = diff_views(*memory.view(alice), *memory.view(alice));
+    EXPECT_EQ(same.same_items, 4u);
+    EXPECT_EQ(same.same_tokens, same.tokens_a);
+}
+
+TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
+    Memory memory = looked_up();
+    EXPECT_EQ(memory.summarize(alice, {Seq{1}, Seq{2}}, "half a pair").error().code,
+              ErrorCode::invalid_request);
+    EXPECT_EQ(memory.summarize(alice, {Seq{1}, Seq{3}}, " ").error().code,
+              ErrorCode::invalid_request);
+    const auto done = memory.summarize(alice, {Seq{1}, Seq{3}}, "looked it up");
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    EXPECT_EQ(texts(*memory.view(alice)), "[looked it up] it is forty-two");
+    const auto all = memory.summaries(alice);
+    ASSERT_EQ(all->size(), 1u);
+    EXPECT_EQ(all->front().text, "looked it up");
+    EXPECT_EQ(all->front().model, "caller");
+    EXPECT_EQ(all->front().range, (Range{Seq{1}, Seq{3}}));
+    EXPECT_GT(all->front().tokens_before, all->front().tokens);
+}
+
+// ---- what another conversation tells ------------------------------------------------------------
+
+namespace {
+
+const ConversationId first{"t", "first"}, second{"t", "second"};
+constexpr std::string_view remember = R"({"triggers":{"messages":100},"injection":{"on":true},)"
+                                      R"("passes":[{"pass":"keep_last","turns":50}]})";
+
+struct Clocked {
+    std::shared_ptr<Time> now =
+        std::make_shared<Time>(std::chrono::milliseconds(1'800'000'000'000));
+    MemoryOptions options() const {
+        MemoryOptions out;
+        out.store.clock = [now = now] { return *now; };
+        return out;
+    }
+    Memory open() const {
+        auto store = open_store("memory:?ttl=0&max=0", options().store);
+        return Memory(std::move(*store), options());
+    }
+};
+
+// A first conversation of ann's with a summary.
+void tell_first(Memory& memory, std::string_view summary) {
+    ASSERT_TRUE(memory.create(first, {.owner = "ann"}).has_value());
+    std::string list = "[";
+    for (int i = 0; i < 6; ++i)
+        list += (i ? "," : "") +
+                (i % 2 ? assistant("noted") : user("I like tea number " + std::to_string(i)));
+    list += "]";
+    ASSERT_TRUE(memory.append(first, {.messages = list}).has_value());
+    ASSERT_TRUE(memory.summarize(first, {Seq{1}, Seq{4}}, summary).has_value());
+}
+
+std::string told(Memory& memory, std::string_view owner) {
+    const std::string said = user("hello");
+    const auto begun = memory.begin(second, {.messages = said,
+                                             .policy = std::string(remember),
+                                             .header = {.owner = std::string(owner)}});
+    EXPECT_TRUE(begun.has_value()) << begun.error().message;
+    std::string out;
+    for (const Message& message : begun->preamble) out += text_of(message);
+    return out;
+}
+
+}  // namespace
+
+TEST(injection, a_new_conversation_is_told_the_owners_newest_summary_and_keeps_to_it) {
+    const Clocked clocked;
+    Memory memory = clocked.open();
+    tell_first(memory, "Ann likes tea.");
+    ASSERT_TRUE(memory.create(second, {.owner = "ann"}).has_value());
+    const std::string once = told(memory, "ann");
+    EXPECT_NE(once.find("Ann likes tea."), std::string::npos) << once;
+    // A newer one does not change the prefix of a conversation that is under way.
+    ASSERT_TRUE(memory.summarize(first, {Seq{5}, Seq{6}}, "Ann likes coffee.").has_value());
+    EXPECT_EQ(told(memory, "ann"), once);
+    // The note of the call can tell it again, until it is removed at its source.
+    const auto notes = memory.log(second, {.kinds = only(EntryKind::note)});
+    EXPECT_NE(memory.past_call(second, notes->back().seq)->preamble.find("Ann likes tea."),
+              std::string::npos);
+    ASSERT_TRUE(memory.scrub(first, {Seq{1}}).has_value());
+    EXPECT_EQ(told(memory, "ann"), "");
+    EXPECT_NE(memory.metrics().find(R"(memory_summary_injection_total{result="used"} 1)"),
+              std::string::npos);
+}
+
+TEST(injection, is_left_out_when_stale_too_long_or_of_another_owner) {
+    {
+        const Clocked clocked;
+        Memory memory = clocked.open();
+        tell_first(memory, "Ann likes tea.");
+        ASSERT_TRUE(memory.create(second, {.owner = "ann"}).has_value());
+        *clocked.now += std::chrono::hours(24) * 15;
+        EXPECT_EQ(told(memory, "ann"), "");
+        EXPECT_NE(memory.metrics().find(R"(result="stale"} 1)"), std::string::npos);
+    }
+    {
+        Memory memory = Clocked{}.open();
+        tell_first(memory, std::string(4001, 'x'));
+        ASSERT_TRUE(memory.create(second, {.owner = "ann"}).has_value());
+        EXPECT_EQ(told(memory, "ann"), "");
+        EXPECT_NE(memory.metrics().find(R"(result="too_long"} 1)"), std::string::npos);
+    }
+    Memory memory = Clocked{}.open();
+    tell_first(memory, "Ann likes tea.");
+    ASSERT_TRUE(memory.create(second, {.owner = "bob"}).has_value());
+    EXPECT_EQ(told(memory, "bob"), "");
+}
