@@ -135,7 +135,10 @@ struct PassInput {
         {};  // by item, with the provider's framing, as it is now
     std::span<const Treatment> treatments = {};  // by item, of edits in force and earlier passes
     std::uint64_t used = 0;                      // the whole request as it is now
-    std::uint64_t target = 0;                    // where to stop; 0: nowhere
+    // Groups before this one will go whatever is done to them, because later passes drop or fold
+    // what is oldest down to the target: not worth rewriting.
+    std::size_t first_lasting = 0;
+    std::uint64_t target = 0;  // where to stop; 0: nowhere
     bool has_target = false;
     const Occasion* occasion = nullptr;   // never null
     const MessageTools* tools = nullptr;  // null: contents cannot be read or rewritten
@@ -161,7 +164,7 @@ struct PlannedEdit {
     std::size_t item = 0;                  // cleared, shortened: one item
     std::uint32_t tokens_after = 0;        // of the item, or of the summary: an estimate
     std::string reason = {};
-    std::optional<SummaryOrder> summary = {};  // folded
+    std::shared_ptr<const SummaryOrder> summary = {};  // folded; null: as usual
 };
 
 // The changes of one item that the pass wants rewritten. Called only for edits that still stand

@@ -14,7 +14,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t bytes_max = 192 * 1024;
+constexpr std::size_t bytes_max = 96 * 1024;
 constexpr std::size_t identifiers_each_max = 200;  // of one message
 constexpr std::size_t sentence_bytes_max = 400;
 constexpr std::string_view list_head = "identifiers: ";

@@ -117,19 +117,35 @@ std::vector<Item> arrange(std::vector<Item> items) {
     return items;
 }
 
+namespace {
+
+// Where groups are interlaced all the same they count as one: a border stands only where no group
+// has members on both sides. Gives, by item, whether a group begins there.
+std::vector<bool> find_borders(const std::vector<std::size_t>& group_of) {
+    std::vector<bool> begins(group_of.size());
+    std::vector<std::size_t> least(group_of.size());
+    for (std::size_t i = group_of.size(); i-- > 0;)
+        least[i] = i + 1 < group_of.size() ? std::min(group_of[i], least[i + 1]) : group_of[i];
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < group_of.size(); ++i) {
+        begins[i] = i == 0 || least[i] > most;
+        most = std::max(most, group_of[i]);
+    }
+    return begins;
+}
+
+}  // namespace
+
 std::vector<Group> find_groups(std::span<const Item> items) {
     const Membership members = assign_groups(items);
-    // Where groups are interlaced all the same they count as one: a border stands only where no
-    // group has members on both sides.
-    std::vector<std::size_t> least(items.size());
-    for (std::size_t i = items.size(); i-- > 0;)
-        least[i] = i + 1 < items.size() ? std::min(members.group_of[i], least[i + 1])
-                                        : members.group_of[i];
+    const bool sorted = std::is_sorted(members.group_of.begin(), members.group_of.end());
+    const std::vector<bool> borders = sorted ? std::vector<bool>() : find_borders(members.group_of);
     std::vector<Group> groups;
-    std::size_t most = 0;
+    groups.reserve(members.unanswered.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (groups.empty() || least[i] > most) groups.push_back({.first = i, .last = i});
-        most = std::max(most, members.group_of[i]);
+        const bool begins =
+            !sorted ? borders[i] : i == 0 || members.group_of[i] != members.group_of[i - 1];
+        if (begins) groups.push_back({.first = i, .last = i});
         Group& group = groups.back();
         group.last = i;
         group.open |= members.unanswered[members.group_of[i]] > 0;

@@ -1,6 +1,8 @@
 #include "core/identifiers.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <unordered_set>
 
 namespace palimpsest {
@@ -9,21 +11,35 @@ namespace {
 constexpr std::size_t text_bytes_max = 256 * 1024;  // Further on, an identifier is one of too many.
 constexpr std::size_t identifier_bytes_max = 120;
 
-bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
+// What a byte is in an identifier, and its counts packed into one word, so that a word is weighed
+// by adding: digits, letters, upper case, marks; eight bits each are enough for 120 bytes.
+struct ByteKind {
+    bool word = false, inner = false, start = false;
+    std::uint32_t counts = 0;
+};
+constexpr std::uint32_t one_digit = 1, one_letter = 1u << 8, one_upper = 1u << 16,
+                        one_mark = 1u << 24;
+
+constexpr std::array<ByteKind, 256> make_kinds() {
+    std::array<ByteKind, 256> kinds{};
+    for (unsigned c = 0; c < 256; ++c) {
+        const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
+        const bool digit = c >= '0' && c <= '9';
+        ByteKind& kind = kinds[c];
+        kind.word = upper || lower || digit || c >= 0x80;
+        kind.start = kind.word || c == '/' || c == '~' || c == '#';
+        kind.counts =
+            (digit ? one_digit : 0) + (upper || lower ? one_letter : 0) + (upper ? one_upper : 0);
+        for (const char inner : {'_', '-', '.', '/', ':', '@', '#', '+', '~'})
+            kind.inner |= c == static_cast<unsigned char>(inner);
+        if (c == '_' || c == '/' || c == '@') kind.counts += one_mark;
+    }
+    return kinds;
 }
-bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-bool is_inner(char c) {  // joins pieces of one identifier
-    return c == '_' || c == '-' || c == '.' || c == '/' || c == ':' || c == '@' || c == '#' ||
-           c == '+' || c == '~';
-}
-bool is_word(char c) {
-    return is_upper(c) || is_lower(c) || is_digit(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
+constexpr std::array<ByteKind, 256> byte_kinds = make_kinds();
+
+const ByteKind& kind_of(char c) {
+    return byte_kinds[static_cast<unsigned char>(c)];
 }
 
 std::string_view trimmed(std::string_view word) {
@@ -49,12 +65,12 @@ std::vector<Found> all_identifiers(std::string_view text) {
     std::unordered_set<std::string_view> seen;
     std::size_t at = 0;
     while (at < text.size()) {
-        if (!is_word(text[at]) && text[at] != '/' && text[at] != '~' && text[at] != '#') {
+        if (!kind_of(text[at]).start) {
             ++at;
             continue;
         }
         std::size_t end = at;
-        while (end < text.size() && (is_word(text[end]) || is_inner(text[end]))) ++end;
+        while (end < text.size() && (kind_of(text[end]).word || kind_of(text[end]).inner)) ++end;
         const std::string_view word = trimmed(text.substr(at, end - at));
         const int weight = identifier_weight(word);
         if (weight > 0 && !is_key(text, end) && seen.insert(word).second)
@@ -67,20 +83,17 @@ std::vector<Found> all_identifiers(std::string_view text) {
 }  // namespace
 
 int identifier_weight(std::string_view word) {
-    std::size_t digits = 0, letters = 0, marks = 0, uppers = 0;
-    for (const char c : word) {
-        digits += is_digit(c) ? 1 : 0;
-        letters += is_upper(c) || is_lower(c) ? 1 : 0;
-        uppers += is_upper(c) ? 1 : 0;
-        marks += c == '_' || c == '/' || c == '@' ? 1 : 0;
-    }
-    if (word.size() > identifier_bytes_max) return 0;
+    if (word.empty() || word.size() > identifier_bytes_max) return 0;
+    std::uint32_t counts = 0;
+    for (const char c : word) counts += kind_of(c).counts;
+    const std::uint32_t digits = counts & 255, letters = counts >> 8 & 255,
+                        uppers = counts >> 16 & 255, marks = counts >> 24;
     if (digits > 0 && letters > 0 && word.size() >= 4) return 4;
     if (marks > 0 && letters > 2) return 4;
     if (digits >= 4) return 3;
     if (uppers > 1 && letters > 3 && uppers < letters) return 2;
-    if (uppers >= 1 && is_upper(word.front()) && letters >= 4) return 1;
-    return 0;
+    const bool capital = word.front() >= 'A' && word.front() <= 'Z';
+    return capital && letters >= 4 ? 1 : 0;
 }
 
 std::vector<std::string_view> find_identifiers(std::string_view text, std::size_t most) {

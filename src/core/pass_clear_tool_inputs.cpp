@@ -40,7 +40,7 @@ PassResult clear(const PassInput& input, const ToolChoice& choice) {
     const std::size_t border = choice.kept_from(input);
     const std::size_t keep = choice.keep_tool_uses.value_or(SIZE_MAX);
     std::size_t uses = 0;
-    for (std::size_t g = input.groups.size(); g-- > 0;)
+    for (std::size_t g = input.groups.size(); g-- > input.first_lasting;)
         for (std::size_t i = input.groups[g].last + 1; i-- > input.groups[g].first;) {
             const std::size_t calls = input.items[i].message.shape.calls.size();
             if (calls == 0) continue;

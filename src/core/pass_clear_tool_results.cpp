@@ -43,7 +43,7 @@ Candidates find_candidates(const PassInput& input, const Options& options) {
     const std::size_t border = options.kept_from(input);
     std::size_t uses = 0;  // results seen, from the newest on
     const std::size_t keep = options.keep_tool_uses.value_or(SIZE_MAX);
-    for (std::size_t g = input.groups.size(); g-- > 0;) {
+    for (std::size_t g = input.groups.size(); g-- > input.first_lasting;) {
         const Group& group = input.groups[g];
         for (std::size_t i = group.last + 1; i-- > group.first;) {
             const std::size_t results = results_in(input, i);
@@ -118,7 +118,7 @@ PassResult clear(const PassInput& input, const Options& options) {
     if (!input.tools) return result;
     auto candidates = std::make_shared<const Candidates>(find_candidates(input, options));
     std::uint64_t used = input.used;
-    std::size_t g = 0;
+    std::size_t g = input.first_lasting;
     for (const std::size_t i : candidates->items) {
         if (used <= input.target) break;
         while (input.groups[g].last < i) ++g;
@@ -133,8 +133,10 @@ PassResult clear(const PassInput& input, const Options& options) {
         result.edits.push_back(std::move(edit));
     }
     result.may_grow = options.may_grow();
+    const auto first = static_cast<std::ptrdiff_t>(input.first_lasting);
     result.rewrite = [input, options, candidates,
-                      groups = std::vector<Group>(input.groups.begin(), input.groups.end())](
+                      groups =
+                          std::vector<Group>(input.groups.begin() + first, input.groups.end())](
                          std::size_t item) -> Result<std::vector<PartChange>> {
         PassInput then = input;  // The groups of that moment: later passes take some away.
         then.groups = groups;

@@ -60,6 +60,7 @@ bool is_exchange(const PassInput& input, std::size_t g) {
 
 // Summaries are folded again only when they have become many.
 bool refolds(const PassInput& input) {
+    if (input.occasion->totals.summary_tokens == 0) return false;
     std::uint64_t summaries = 0;
     for (std::size_t g = 0; g < input.groups.size(); ++g)
         if (first_item(input, g).kind == ItemKind::summary) summaries += tokens_in(input, g);
@@ -202,11 +203,12 @@ PassResult fold(const PassInput& given, Options options) {
         PlannedEdit edit;
         edit.treatment = Treatment::folded;
         edit.reason = "folded into a summary";
-        edit.summary = options.order;
+        auto order = std::make_shared<SummaryOrder>(options.order);
         // Never more than two thirds of what it stands for; what is too small for that stays.
-        edit.summary->max_tokens = static_cast<std::uint32_t>(
+        order->max_tokens = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(options.order.max_tokens, before - before / 3));
-        edit.tokens_after = edit.summary->max_tokens + dress_tokens;
+        edit.tokens_after = order->max_tokens + dress_tokens;
+        edit.summary = std::move(order);
         if (edit.tokens_after >= before) continue;
         edit.groups = std::move(part);
         result.edits.push_back(std::move(edit));

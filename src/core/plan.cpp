@@ -90,6 +90,13 @@ bool is_wanted(const PolicyPass& pass, const Occasion& occasion) {
            due_in(pass.when, Level::hard, occasion).level != Level::none;
 }
 
+// Whether one of these takes away what is oldest until the policy's target is met.
+bool removes_oldest(std::span<const PolicyPass> passes) {
+    return std::ranges::any_of(passes, [](const PolicyPass& pass) {
+        return pass.removes_oldest && pass.target.empty() && pass.when.kind == Trigger::Kind::never;
+    });
+}
+
 // One round of passes; false when there is nothing more to gain from another.
 bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
                std::span<const PolicyPass> passes, std::optional<std::uint64_t> target) {
@@ -97,12 +104,14 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     PlanInput now = input;
     now.items = outline.items;
     PlanDraft draft(now, policy);
-    for (const PolicyPass& pass : passes) {
+    for (std::size_t p = 0; p < passes.size(); ++p) {
+        const PolicyPass& pass = passes[p];
         if (target && draft.used() <= *target) break;
         if (!is_wanted(pass, input.occasion)) continue;
         const auto own = pass.target.in(window);
         const auto stop = own ? own : target;
-        if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0))) {
+        const auto later = removes_oldest(passes.subspan(p + 1)) ? target : std::nullopt;
+        if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0), later)) {
             outline.refusal = draft.refusal();
             return false;
         }
@@ -142,9 +151,17 @@ std::vector<PolicyPass> last_resort() {
 
 // None: every pass does all that it can.
 std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
-                                           const Budget& budget, std::uint64_t used) {
+                                           const Occasion& occasion, std::uint64_t used) {
+    const Budget& budget = occasion.budget;
     std::optional<std::uint64_t> target = policy.target.in(budget.window);
-    if (!target && due.at_tokens) target = *due.at_tokens - *due.at_tokens / 4;
+    if (!target && due.at_tokens) {
+        target = *due.at_tokens - *due.at_tokens / 4;
+        // The provider counts otherwise than we do: the same share of our count.
+        if (due.trigger == "reported_tokens" && occasion.reported_tokens.value_or(0) > 0)
+            target = static_cast<std::uint64_t>(static_cast<double>(*target) *
+                                                static_cast<double>(used) /
+                                                static_cast<double>(*occasion.reported_tokens));
+    }
     // Asked for by hand although there is room: a quarter goes.
     if (due.trigger == "explicit" && target && *target >= used) target = used - used / 4;
     // An overflow says that the count was too low: the target must lie below what was sent.
@@ -156,7 +173,7 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
 // An item of the original view, by its seq.
 struct Place {
     Seq from;
-    std::uint64_t bytes, tokens;  // before it, in the order it is sent
+    std::uint64_t tokens;  // before it, in the order it is sent
     std::size_t item;
     std::size_t owner;  // the edit that decides about it
 };
@@ -165,11 +182,10 @@ constexpr std::size_t no_owner = SIZE_MAX;
 std::vector<Place> places_of(const PlanInput& input) {
     std::vector<Place> places;
     places.reserve(input.items.size());
-    std::uint64_t bytes = 0, tokens = input.occasion.budget.fixed();
+    std::uint64_t tokens = input.occasion.budget.fixed();
     for (std::size_t i = 0; i < input.items.size(); ++i) {
         const Item& item = input.items[i];
-        places.push_back({item.range.from, bytes, tokens, i, no_owner});
-        bytes += view_of(item.message.raw).size();
+        places.push_back({item.range.from, tokens, i, no_owner});
         tokens += item.tokens + input.occasion.budget.per_message;
     }
     // Seqs mostly ascend as it is.
@@ -191,19 +207,19 @@ void find_owners(std::vector<Place>& places, const std::vector<Edit>& edits) {
 void set_numbers(Plan& plan, const PlanInput& input) {
     std::vector<Place> places = places_of(input);
     find_owners(places, plan.edits);
-    plan.costs.assign(plan.edits.size(), {UINT64_MAX, 0});
+    plan.costs.assign(plan.edits.size(), {});
     for (Edit& edit : plan.edits) edit.before.tokens = 0;
     std::size_t first_item = input.items.size();
     for (const Place& place : places) {
         if (place.owner == no_owner) continue;
         plan.edits[place.owner].before.tokens += input.items[place.item].tokens;
         EditCost& cost = plan.costs[place.owner];
-        if (place.bytes <= cost.first_byte) cost = {place.bytes, place.tokens};
+        if (place.item < cost.first_item) cost = {place.item, place.tokens};
         first_item = std::min(first_item, place.item);
     }
     for (std::size_t e = plan.edits.size(); e-- > 0;) {
         const Edit& edit = plan.edits[e];
-        const bool owns_none = plan.costs[e].first_byte == UINT64_MAX;
+        const bool owns_none = plan.costs[e].first_item == SIZE_MAX;
         if (owns_none && edit.treatment != Treatment::dropped) {
             plan.edits.erase(plan.edits.begin() + static_cast<std::ptrdiff_t>(e));
             plan.costs.erase(plan.costs.begin() + static_cast<std::ptrdiff_t>(e));
@@ -212,7 +228,9 @@ void set_numbers(Plan& plan, const PlanInput& input) {
         plan.tokens_after += edit.after.tokens;
         plan.tokens_after -= std::min<std::uint64_t>(plan.tokens_after, edit.before.tokens);
     }
-    if (first_item < input.items.size()) plan.first_changed = input.items[first_item].range.from;
+    if (first_item == input.items.size()) return;
+    plan.first_changed = input.items[first_item].range.from;
+    plan.first_byte = first_byte_of(input.items, first_item);
 }
 
 // Rounds until the target is met; for triggers that do not count tokens, until they are not due
@@ -267,7 +285,7 @@ bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
     if (policy.pays_within_calls == 0 || expired || plan.used_before > plan.limit) return true;
     std::uint64_t prefix = plan.used_before;
     for (const EditCost& cost : plan.costs)
-        if (cost.first_byte != UINT64_MAX) prefix = std::min(prefix, cost.prefix_tokens);
+        if (cost.first_item != SIZE_MAX) prefix = std::min(prefix, cost.prefix_tokens);
     const double calls =
         calls_to_pay(prices_of(occasion.model), {plan.used_before, plan.used_after, prefix});
     if (calls <= policy.pays_within_calls) return true;
@@ -298,6 +316,12 @@ Error unreachable_error(const Plan& plan) {
             "the request cannot be made to fit: " + plan.explanation +
                 "; unpin something, send fewer tools, or use a model with a larger window",
             {}};
+}
+
+std::uint64_t first_byte_of(std::span<const Item> items, std::size_t item) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < item; ++i) bytes += view_of(items[i].message.raw).size();
+    return bytes;
 }
 
 Budget budget_under(const Policy& policy, Budget budget) {
@@ -336,7 +360,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
     plan.used_before = plan.used_after = budget.used(input.occasion.totals);
     plan.limit = budget.limit();
     if (due.level == Level::none) return plan;
-    const auto target = choose_target(policy, due, budget, plan.used_before);
+    const auto target = choose_target(policy, due, input.occasion, plan.used_before);
     plan.target = target.value_or(0);
     Outline outline;
     outline.items = input.items;
@@ -370,6 +394,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
             if (plan.edits[e].treatment == Treatment::folded &&
                 plan.edits[e].range == order.range) {
                 order.edit = e;
+                if (order.model.empty()) order.model = policy.summarizer_model;
                 plan.summaries.push_back(order);
             }
     return plan;

@@ -27,9 +27,11 @@ std::string_view outcome_name(PlanOutcome outcome);
 
 // What an edit costs in the provider's cache: everything behind its first byte is read anew.
 struct EditCost {
-    std::uint64_t first_byte = 0;     // in the items' raw bytes, one after the other
-    std::uint64_t prefix_tokens = 0;  // of the request before it
+    std::size_t first_item = SIZE_MAX;  // of the view; SIZE_MAX: it changes nothing that was shown
+    std::uint64_t prefix_tokens = 0;    // of the request before it
 };
+// The bytes of the items before it, one after the other: where a change of it begins.
+std::uint64_t first_byte_of(std::span<const Item> items, std::size_t item);
 
 struct Plan {
     PlanOutcome outcome = PlanOutcome::not_due;
@@ -43,6 +45,7 @@ struct Plan {
     std::uint64_t target = 0, limit = 0;
     std::uint64_t floor = 0;       // unreachable: system, tools, pins, newest group and the like
     Seq first_changed = {};        // the first message that is sent otherwise; 0: none
+    std::uint64_t first_byte = 0;  // where it begins in the items' raw bytes
     std::string explanation = {};  // for people: why it came out so, with the numbers
     std::vector<Item> items = {};  // the view after it; only when done and asked for
 };

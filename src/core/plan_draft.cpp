@@ -12,6 +12,8 @@
 namespace palimpsest {
 namespace {
 
+constexpr std::size_t summary_items_max = 4096;
+
 Treatment treatment_of(const Item& item) {
     switch (item.kind) {
         case ItemKind::cleared:
@@ -49,9 +51,6 @@ PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
         treatments_.push_back(treatment_of(item));
         used_ += tokens_.back();
     }
-    group_ids_.resize(items_.size());
-    for (std::uint32_t g = 0; g < groups_.size(); ++g)
-        for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) group_ids_[i] = g;
 }
 
 std::uint64_t PlanDraft::floor() const {
@@ -76,9 +75,23 @@ PassInput PlanDraft::pass_input(std::optional<std::uint64_t> target) const {
             .tools = input_.tools};
 }
 
+// From the newest back: what a rewriting pass cannot shrink (all but results) already fills what
+// later passes leave, so nothing before it will last.
+std::size_t PlanDraft::first_lasting(std::uint64_t target) const {
+    std::uint64_t kept = input_.occasion.budget.fixed();
+    for (std::size_t g = groups_.size(); g-- > 0;) {
+        for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i)
+            if (items_[i].message.shape.results.empty()) kept += tokens_[i];
+        if (kept > target) return g;
+    }
+    return 0;
+}
+
 bool PlanDraft::run(const PolicyPass& pass, std::optional<std::uint64_t> target,
-                    std::uint64_t min_gain) {
-    PassResult result = pass.run(pass_input(target));
+                    std::uint64_t min_gain, std::optional<std::uint64_t> left_later) {
+    PassInput input = pass_input(target);
+    if (left_later) input.first_lasting = first_lasting(*left_later);
+    PassResult result = pass.run(input);
     not_enough_ |= result.not_enough_history;
     if (!result.refusal.empty()) {
         refusal_ = result.refusal;
@@ -187,8 +200,11 @@ std::optional<PlanDraft::Made> PlanDraft::rewritten(std::size_t item) const {
 void PlanDraft::set_summary(Made& made) const {
     SummaryOrder& order = *made.summary;
     order.range = made.edit.range;
+    // Of a huge stretch the newest part is enough: no more of it is read anyway.
+    const std::size_t first = made.items.size() - std::min(made.items.size(), summary_items_max);
     std::vector<const Item*> folded;
-    for (const std::size_t i : made.items) folded.push_back(&items_[i]);
+    for (std::size_t n = first; n < made.items.size(); ++n)
+        folded.push_back(&items_[made.items[n]]);
     ExtractOptions options{.max_tokens = order.max_tokens, .concepts = order.concepts};
     const std::string text = extract_summary(folded, options, *input_.tools);
     made.edit.result = make_bytes(dress_summary(order, text));
@@ -222,16 +238,19 @@ std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const Plann
 // do not stand together in the log) fare alike: the largest gets the summary, the others go.
 void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
                           const PlannedEdit& planned) const {
-    std::vector<std::size_t> main(stretches.size());      // by stretch: the one that it goes with
-    std::unordered_map<std::uint32_t, std::size_t> seen;  // by group: a stretch that has it
+    std::vector<std::size_t> main(stretches.size());    // by stretch: the one that it goes with
+    std::unordered_map<std::size_t, std::size_t> seen;  // by group: a stretch that has it
+    std::vector<Group> groups;                          // all there were at first
+    if (stretches.size() > 1) groups = find_groups(items_);
     const auto root = [&](std::size_t s) {
         while (main[s] != s) s = main[s];
         return s;
     };
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         main[s] = s;
+        if (stretches.size() == 1) break;
         for (const std::size_t i : stretches[s].items) {
-            const std::size_t other = root(seen.try_emplace(group_ids_[i], s).first->second);
+            const std::size_t other = root(seen.try_emplace(group_of(groups, i), s).first->second);
             const std::size_t mine = root(s);
             const bool larger =
                 stretches[other].edit.before.tokens >= stretches[mine].edit.before.tokens;
@@ -244,7 +263,7 @@ void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         Made& made = stretches[s];
         if (root(s) != s || made.items.empty()) continue;
-        made.summary = planned.summary.value_or(SummaryOrder{});
+        made.summary = planned.summary ? *planned.summary : SummaryOrder{};
         set_summary(made);
     }
     for (std::size_t s = 0; s < stretches.size(); ++s) {

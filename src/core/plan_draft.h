@@ -17,7 +17,9 @@ public:
 
     // Runs the pass over what is left, down to `target` if there is one. False: it asked for the
     // failure of the compaction, see refusal().
-    bool run(const PolicyPass& pass, std::optional<std::uint64_t> target, std::uint64_t min_gain);
+    // `left_later` is how much later passes leave of what is newest, if they are sure to.
+    bool run(const PolicyPass& pass, std::optional<std::uint64_t> target, std::uint64_t min_gain,
+             std::optional<std::uint64_t> left_later);
     std::uint64_t used() const { return used_; }
     bool not_enough_history() const { return not_enough_; }
     const std::string& refusal() const { return refusal_; }
@@ -43,6 +45,7 @@ private:
         PassResult result = {};
     };
     PassInput pass_input(std::optional<std::uint64_t> target) const;
+    std::size_t first_lasting(std::uint64_t target) const;
     void keep_reachable(PassResult& result) const;
     std::uint64_t gain_of(const PassResult& result) const;
     void apply(const PassResult& result, std::uint32_t pass);
@@ -63,8 +66,7 @@ private:
     std::vector<Shield> shields_;
     std::vector<std::uint32_t> tokens_;
     std::vector<Treatment> treatments_;
-    std::vector<Mark> marks_;               // by item
-    std::vector<std::uint32_t> group_ids_;  // by item, of the groups there were at first
+    std::vector<Mark> marks_;  // by item
     std::vector<Ran> ran_;
     std::uint64_t used_ = 0;
     bool not_enough_ = false;

@@ -24,6 +24,12 @@ Result<PassFunction> make_pass(std::string_view name, const JsonValue& value,
     return fail(ErrorCode::invalid_request, std::move(message), "passes");
 }
 
+bool takes_oldest(std::string_view pass, const JsonValue& value) {
+    if (pass == "drop_oldest") return true;
+    return pass == "summarize" && !value.find("mode") && !value.find("keep_turns") &&
+           !value.find("from") && !value.find("keep_first_user");
+}
+
 Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extensions) {
     const auto name = value.find("pass");
     if (!name || !name->is_string())
@@ -38,6 +44,7 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     pass.run = std::move(run);
     pass.target = target;
     pass.min_gain = min_gain;
+    pass.removes_oldest = takes_oldest(pass.name, value);
     if (const auto when = value.find("when"); when && !when->is_null()) {
         PAL_TRY(trigger, read_trigger(*when, extensions));
         pass.when = std::move(trigger);

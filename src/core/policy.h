@@ -29,9 +29,10 @@ struct Amount {
 struct PolicyPass {
     std::string name = {};
     PassFunction run = {};
-    Amount target = {};    // its own stop; empty: the policy's
-    Amount min_gain = {};  // all or nothing: what it cannot free so much of it leaves alone
-    Trigger when = {};     // it runs only when this is due too; never: always
+    Amount target = {};           // its own stop; empty: the policy's
+    Amount min_gain = {};         // all or nothing: what it cannot free so much of it leaves alone
+    Trigger when = {};            // it runs only when this is due too; never: always
+    bool removes_oldest = false;  // it folds or drops the oldest groups until the target is met
 };
 
 struct Protect {

@@ -1,0 +1,272 @@
+#include "core/policy.h"
+
+#include <gtest/gtest.h>
+
+#include "core/breakdown.h"
+#include "core/cache_model.h"
+#include "core/plan.h"
+
+using namespace palimpsest;
+
+namespace {
+
+Occasion with_tokens(std::uint64_t tokens, std::uint64_t window = 0) {
+    Occasion occasion;
+    occasion.totals.tokens = tokens;
+    occasion.totals.messages = 10;
+    occasion.budget.window = window;
+    return occasion;
+}
+
+// Ten user messages of ten tokens.
+std::vector<Item> ten_messages() {
+    std::vector<Item> items(10);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        items[i].range = {Seq{i + 1}, Seq{i + 1}};
+        items[i].tokens = 10;
+        items[i].message.shape.text = true;
+    }
+    return items;
+}
+
+}  // namespace
+
+TEST(strategy, defaults_are_the_seeds) {
+    const auto policy = parse_policy(R"({"mode":"compact"})");
+    ASSERT_TRUE(policy);
+    EXPECT_EQ(policy->window_tokens, 400'000u);
+    EXPECT_EQ(policy->strategy, "compact");
+    EXPECT_EQ(policy->injection.on, false);
+    EXPECT_EQ(policy->injection.max_chars, 4000u);
+    EXPECT_EQ(policy->injection.max_age_days, 14u);
+    EXPECT_EQ(find_due(*policy, with_tokens(319'999)).level, Level::none);
+    EXPECT_EQ(find_due(*policy, with_tokens(320'000)).trigger, "remaining_pct");
+}
+
+TEST(strategy, a_token_budget_takes_the_place_of_the_share) {
+    const auto policy = parse_policy(R"({"mode":"trim","token_budget":1000})");
+    ASSERT_TRUE(policy);
+    EXPECT_EQ(find_due(*policy, with_tokens(999)).level, Level::none);
+    EXPECT_EQ(find_due(*policy, with_tokens(1000)).trigger, "tokens");
+}
+
+TEST(strategy, expands_to_a_general_form_that_means_the_same) {
+    for (
+        const char* json :
+        {R"({"mode":"compact","compact_keep":4,"token_budget":8000,"compact_clear_tool_inputs":true,
+             "compact_include_tools":["code_interpreter","file_search"]})",
+         R"({"mode":"trim","max_user_turns":3})", R"({"mode":"summarize","summarizer_model":"m"})",
+         R"({})", "balanced"}) {
+        const auto general = expand_policy(json);
+        ASSERT_TRUE(general) << json;
+        const auto direct = parse_policy(json), expanded = parse_policy(*general);
+        ASSERT_TRUE(direct && expanded) << *general;
+        EXPECT_EQ(direct->passes.size(), expanded->passes.size());
+        EXPECT_EQ(*expand_policy(*general), *general);
+    }
+}
+
+TEST(strategy, a_patch_sets_and_clears_fields) {
+    const auto set = patch_strategy("", R"({"mode":"compact","token_budget":12000})");
+    ASSERT_TRUE(set);
+    const auto more = patch_strategy(*set, R"({"compact_keep":3,"token_budget":null})");
+    ASSERT_TRUE(more);
+    EXPECT_EQ(*more, R"({"mode":"compact","compact_keep":3})");
+    EXPECT_EQ(*patch_strategy(*more, R"({"mode":null,"compact_keep":null})"), "");
+    EXPECT_EQ(patch_strategy(*set, R"({"compact_kep":1})").error().param, "compact_kep");
+}
+
+TEST(levels, the_first_that_is_present_is_used_whole) {
+    EXPECT_EQ(choose_policy({.request = "r", .conversation = "c", .agent = "a", .server = "s"}),
+              "r");
+    EXPECT_EQ(choose_policy({.request = "", .conversation = "null", .agent = "a", .server = "s"}),
+              "a");
+    EXPECT_EQ(choose_policy({}), "");
+}
+
+TEST(presets, can_all_be_read) {
+    for (const Preset& preset : presets()) {
+        const auto policy = parse_policy(preset.json);
+        ASSERT_TRUE(policy) << preset.name << ": " << policy.error().message;
+        EXPECT_EQ(policy->name, preset.name);
+        EXPECT_TRUE(parse_policy("\"" + std::string(preset.name) + "\""));
+    }
+}
+
+TEST(request_policy, maps_anthropics_context_management) {
+    const auto json = policy_of_request(
+        R"({"context_management":{"edits":[{"type":"clear_thinking_20251015"},
+        {"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":30000},
+        "keep":{"type":"tool_uses","value":5},"clear_at_least":{"type":"input_tokens","value":500},
+        "exclude_tools":["web_search"],"clear_tool_inputs":["write"]}]}})",
+        FormatId::anthropic);
+    ASSERT_TRUE(json) << json.error().message;
+    const auto policy = parse_policy(*json);
+    ASSERT_TRUE(policy) << *json;
+    ASSERT_EQ(policy->passes.size(), 3u);
+    EXPECT_EQ(policy->passes[0].name, "clear_reasoning");
+    EXPECT_EQ(policy->passes[1].name, "clear_tool_results");
+    EXPECT_EQ(policy->passes[1].min_gain.tokens, 500u);
+    EXPECT_EQ(policy->passes[2].name, "clear_tool_inputs");
+    EXPECT_NE(json->find("\"keep_tool_uses\":5"), std::string::npos);
+}
+
+TEST(request_policy, keeps_the_providers_defaults_and_limits) {
+    const auto json = policy_of_request(
+        R"({"context_management":{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112"}]}})",
+        FormatId::anthropic);
+    ASSERT_TRUE(json);
+    EXPECT_NE(json->find("{\"tokens\":100000}"), std::string::npos);
+    EXPECT_NE(json->find("{\"tokens\":150000}"), std::string::npos);
+    EXPECT_FALSE(policy_of_request(
+        R"({"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":49999}}]}})",
+        FormatId::anthropic));
+    EXPECT_FALSE(policy_of_request(R"({"context_management":{"edits":[{"type":"shrink"}]}})",
+                                   FormatId::anthropic));
+    EXPECT_EQ(*policy_of_request(R"({"messages":[]})", FormatId::anthropic), "");
+}
+
+TEST(request_policy, maps_openais_fields) {
+    const auto compaction = policy_of_request(
+        R"({"context_management":[{"type":"compaction","compact_threshold":2000}]})",
+        FormatId::openai_responses);
+    ASSERT_TRUE(compaction);
+    EXPECT_EQ(parse_policy(*compaction)->passes[0].name, "summarize");
+    EXPECT_FALSE(policy_of_request(
+        R"({"context_management":[{"type":"compaction","compact_threshold":999}]})",
+        FormatId::openai_responses));
+    EXPECT_EQ(
+        parse_policy(*policy_of_request(R"({"truncation":"auto"})", FormatId::openai_responses))
+            ->passes[0]
+            .name,
+        "drop_oldest");
+    EXPECT_EQ(
+        parse_policy(*policy_of_request(R"({"truncation":"disabled"})", FormatId::openai_responses))
+            ->passes[0]
+            .name,
+        "fail");
+}
+
+TEST(extensions, a_users_own_pass_and_trigger_are_plain_functions) {
+    Extensions own;
+    own.triggers.push_back({"crowded", [](const Occasion& o) { return o.totals.messages > 5; }});
+    own.passes.push_back({"drop_first", [](const PassInput&) {
+                              PassResult result;
+                              result.edits.push_back(
+                                  {Treatment::dropped, {0, 9}, 0, 0, "first", {}});
+                              return result;
+                          }});
+    const auto policy =
+        parse_policy(R"({"triggers":{"crowded":true},"passes":[{"pass":"drop_first"}]})", own);
+    ASSERT_TRUE(policy) << policy.error().message;
+    const std::vector<Item> items = ten_messages();
+    PlanInput input;
+    input.items = items;
+    input.occasion.totals = totals_of(items);
+    const Plan plan = make_plan(input, *policy);
+    EXPECT_EQ(plan.trigger, "crowded");
+    // The newest group was asked for too; no pass may take it.
+    ASSERT_EQ(plan.edits.size(), 1u);
+    EXPECT_EQ(plan.edits[0].range, (Range{Seq{1}, Seq{1}}));
+    EXPECT_FALSE(parse_policy(R"({"passes":[{"pass":"drop_first"}]})"));
+}
+
+TEST(extensions, a_predicate_protects) {
+    auto policy =
+        parse_policy(R"({"triggers":{"messages":3},"passes":[{"pass":"keep_last","messages":2}]})");
+    policy->protect.predicate = [](const Item& item) { return item.range.from == Seq{4}; };
+    const std::vector<Item> items = ten_messages();
+    PlanInput input;
+    input.items = items;
+    input.occasion.totals = totals_of(items);
+    const Plan plan = make_plan(input, *policy);
+    ASSERT_EQ(plan.edits.size(), 2u);
+    EXPECT_EQ(plan.edits[0].range, (Range{Seq{1}, Seq{3}}));
+    EXPECT_EQ(plan.edits[1].range, (Range{Seq{5}, Seq{8}}));
+}
+
+TEST(plan, tells_what_an_edit_costs_in_the_cache) {
+    const auto policy =
+        parse_policy(R"({"triggers":{"messages":3},"passes":[{"pass":"keep_last","messages":2}]})");
+    std::vector<Item> items = ten_messages();
+    items[0].pinned = true;
+    for (Item& item : items) item.message.raw = make_bytes("0123456789");
+    PlanInput input;
+    input.items = items;
+    input.occasion.totals = totals_of(items);
+    input.occasion.budget.system = 7;
+    const Plan plan = make_plan(input, *policy);
+    ASSERT_EQ(plan.costs.size(), 1u);
+    EXPECT_EQ(plan.costs[0].first_item, 1u);
+    EXPECT_EQ(plan.first_byte, 10u);
+    EXPECT_EQ(plan.costs[0].prefix_tokens, 17u);
+    EXPECT_EQ(plan.first_changed, Seq{2});
+    EXPECT_EQ(plan.tokens_before, 100u);
+    EXPECT_EQ(plan.tokens_after, 30u);
+    EXPECT_EQ(plan.used_after, 37u);
+}
+
+TEST(plan, an_unreachable_budget_is_said_with_its_numbers) {
+    const auto policy = parse_policy("trim");
+    std::vector<Item> items = ten_messages();
+    items[1].pinned = true;
+    PlanInput input;
+    input.items = items;
+    input.occasion.totals = totals_of(items);
+    input.occasion.budget = {.window = 40, .reply = 10, .tools = 8, .system = 7, .per_message = 0};
+    const Plan plan = make_plan(input, *policy);
+    EXPECT_EQ(plan.outcome, PlanOutcome::unreachable);
+    EXPECT_EQ(plan.floor, 35u);
+    EXPECT_EQ(plan.limit, 30u);
+    const Error error = unreachable_error(plan);
+    EXPECT_EQ(error.code, ErrorCode::budget_unreachable);
+    EXPECT_NE(error.message.find("35"), std::string::npos);
+    EXPECT_NE(error.message.find("30"), std::string::npos);
+}
+
+TEST(breakdown, says_where_the_tokens_go_and_how_far_the_trigger_is) {
+    const auto policy =
+        parse_policy(R"({"triggers":{"hard":{"window_share":0.9},"soft":{"tokens":150}},
+        "passes":[{"pass":"drop_oldest"}]})");
+    std::vector<Item> items = ten_messages();
+    items[1].message.shape.role = Role::assistant;
+    items[2].message.shape.role = Role::tool;
+    items[3].kind = ItemKind::summary;
+    Occasion occasion;
+    occasion.totals = totals_of(items);
+    occasion.budget = {.window = 200, .reply = 20, .tools = 8, .system = 7, .per_message = 1};
+    occasion.model.input_price = 2;
+    occasion.model.cached_price = 0.5;
+    const Breakdown found = break_down(items, occasion, *policy);
+    EXPECT_EQ(found.user, 70u);
+    EXPECT_EQ(found.assistant, 10u);
+    EXPECT_EQ(found.tool_results, 10u);
+    EXPECT_EQ(found.summaries, 10u);
+    EXPECT_EQ(found.framing, 10u);
+    EXPECT_EQ(found.used, 125u);
+    EXPECT_EQ(found.free, 55u);
+    EXPECT_EQ(found.trigger, "tokens");
+    EXPECT_EQ(found.until_trigger, 25u);
+    EXPECT_DOUBLE_EQ(*found.cost, 125 * 2 / 1e6);
+    EXPECT_DOUBLE_EQ(*found.cost_cached, 125 * 0.5 / 1e6);
+}
+
+TEST(prompt_cache, counts_the_common_prefix_in_steps_and_until_it_expires) {
+    PriceList prices = *find_prices("openai");
+    PromptCache cache(prices);
+    const std::vector<CacheBlock> first = {{1, 1000}, {2, 500}};
+    const std::vector<CacheBlock> longer = {{1, 1000}, {2, 500}, {3, 100}};
+    const std::vector<CacheBlock> edited = {{1, 1000}, {9, 400}, {3, 100}};
+    EXPECT_EQ(cache.call(first).cached, 0u);
+    EXPECT_EQ(cache.call(longer).cached, 1408u);  // 1500 in steps of 128
+    EXPECT_EQ(cache.call(edited).cached, 0u);     // 1000 is below the least of 1024
+    EXPECT_EQ(cache.call(edited, 1000).cached, 0u);
+    EXPECT_EQ(cache.call(edited).cached, 1408u);
+}
+
+TEST(prompt_cache, tells_when_an_edit_has_paid_for_itself) {
+    const PriceList& prices = *find_prices("anthropic");
+    // 1000 tokens less each call; 2000 tokens read anew once.
+    EXPECT_DOUBLE_EQ(calls_to_pay(prices, {6000, 5000, 3000}), 2000 * 1.15 / 100);
+    EXPECT_GT(calls_to_pay(prices, {6000, 6000, 3000}), 1e9);
+}
