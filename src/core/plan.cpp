@@ -99,7 +99,8 @@ bool removes_oldest(std::span<const PolicyPass> passes) {
 
 // One round of passes; false when there is nothing more to gain from another.
 bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
-               std::span<const PolicyPass> passes, std::optional<std::uint64_t> target) {
+               std::span<const PolicyPass> passes, std::optional<std::uint64_t> target,
+               bool look_ahead = false) {
     const std::uint64_t window = input.occasion.budget.window;
     PlanInput now = input;
     now.items = outline.items;
@@ -110,7 +111,8 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
         if (!is_wanted(pass, input.occasion)) continue;
         const auto own = pass.target.in(window);
         const auto stop = own ? own : target;
-        const auto later = removes_oldest(passes.subspan(p + 1)) ? target : std::nullopt;
+        const bool goes_on = look_ahead && removes_oldest(passes.subspan(p + 1));
+        const auto later = goes_on ? target : std::nullopt;
         if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0), later)) {
             outline.refusal = draft.refusal();
             return false;
@@ -126,7 +128,9 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     for (const PlanDraft::Made& one : made)
         if (one.summary) outline.summaries.push_back(*one.summary);
     // Copying the items is the dearest part: only who looks at them again pays for it.
-    outline.stale = !again && !input.want_items && used <= input.occasion.budget.limit();
+    const std::uint64_t enough =
+        std::min(target.value_or(UINT64_MAX), input.occasion.budget.limit());
+    outline.stale = used <= enough && !input.want_items;
     if (!outline.stale) {
         outline.own = items_after(outline.items, made, input.tools);
         outline.items = outline.own;
@@ -241,7 +245,9 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
     input.want_items |= counts;
     for (int round = 0; round < rounds_max; ++round) {
         const std::uint64_t before = outline.used;
-        if (run_round(outline, input, policy, policy.passes, target)) continue;
+        if (run_round(outline, input, policy, policy.passes, target, round == 0)) continue;
+        // What later passes were thought to take they could not, because it is protected.
+        if (round == 0 && target && outline.used > *target && outline.refusal.empty()) continue;
         if (!counts || outline.used >= before || !outline.refusal.empty()) return;
         Occasion now = input.occasion;
         now.totals = totals_of(outline.items);

@@ -173,10 +173,12 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
         report.messages_after = after->totals.messages;
         report.turns_after = after->totals.turns;
     }
-    for (std::size_t i = 0; i < plan.costs.size(); ++i)
-        if (i == 0 || plan.costs[i].first_byte < report.first_byte) {
-            report.first_byte = plan.costs[i].first_byte;
-            report.prefix_tokens = plan.costs[i].prefix_tokens;
+    report.first_byte = plan.first_byte;
+    std::size_t first_item = SIZE_MAX;
+    for (const EditCost& cost : plan.costs)
+        if (cost.first_item != SIZE_MAX && cost.first_item <= first_item) {
+            first_item = cost.first_item;
+            report.prefix_tokens = cost.prefix_tokens;
         }
     report.summarizer = bill.summarizer;
     report.summary_input = bill.usage.input;

@@ -17,7 +17,7 @@ Message message(FormatId format, std::string raw) {
 std::string changed(const Message& from, std::size_t part, std::optional<std::string> text) {
     const std::vector<PartChange> changes = {{part, std::move(text)}};
     const auto bytes = change_content(from, changes);
-    return bytes ? **bytes : "refused: " + bytes.error().message;
+    return bytes ? std::string(**bytes) : "refused: " + bytes.error().message;
 }
 
 }  // namespace
@@ -61,9 +61,10 @@ TEST(content, reasoning_goes_whole_and_is_never_rewritten) {
                                  R"({"role":"assistant","content":"ok","reasoning_content":"hm"})");
     const auto content = read_content_of(chat);
     ASSERT_TRUE(content);
-    for (std::size_t p = 0; p < content->parts.size(); ++p)
-        if (content->parts[p].kind == ContentKind::reasoning)
-            EXPECT_EQ(changed(chat, p, std::nullopt), R"({"role":"assistant","content":"ok"})");
+    for (std::size_t p = 0; p < content->parts.size(); ++p) {
+        if (content->parts[p].kind != ContentKind::reasoning) continue;
+        EXPECT_EQ(changed(chat, p, std::nullopt), R"({"role":"assistant","content":"ok"})");
+    }
 }
 
 TEST(content, a_message_is_never_left_empty) {

@@ -36,11 +36,11 @@ SummaryOrder order_of(std::uint64_t from, std::uint64_t to, std::uint32_t most =
 }  // namespace
 
 TEST(extract_summary, keeps_identifiers_decisions_and_questions_within_its_cap) {
-    const std::string text = extract(conversation(), 40);
-    EXPECT_LE(word_tools().count_text(text), 40u);
+    const std::string text = extract(conversation(), 60);
+    EXPECT_LE(word_tools().count_text(text), 60u);
     for (const char* kept : {"4WQ150", "mia_li_3668", "HAT069", "credit_card_4421486", "decided"})
         EXPECT_NE(text.find(kept), std::string::npos) << kept << " in: " << text;
-    EXPECT_EQ(text, extract(conversation(), 40));
+    EXPECT_EQ(text, extract(conversation(), 60));
     EXPECT_EQ(extract({}, 40), "");
 }
 
@@ -98,10 +98,9 @@ TEST(check_summary, refuses_the_empty_the_long_and_the_forgetful) {
     };
     EXPECT_EQ(fault("Reservation 4WQ150 was changed."), "");
     EXPECT_NE(fault("  \n").find("empty"), std::string::npos);
-    EXPECT_NE(fault(std::string(5000, ' ') +
-                    read_scenario("user {500 words}\n").items[0].message.raw->c_str())
-                  .find("tokens"),
-              std::string::npos);
+    std::string longer;
+    for (int n = 0; n < 500; ++n) longer += "word ";
+    EXPECT_NE(fault(longer).find("500 tokens"), std::string::npos);
 }
 
 TEST(check_summary, an_open_question_must_be_in_it) {
@@ -126,7 +125,7 @@ TEST(put_summary, replaces_the_deterministic_text_and_the_numbers_follow) {
     EXPECT_FALSE(put_summary(plan, plan.summaries[0], "", scenario.items, word_tools()));
     const SummaryOrder order = plan.summaries[0];
     ASSERT_TRUE(put_summary(plan, order, "Nothing much.", scenario.items, word_tools()));
-    const std::string& text = *plan.edits[order.edit].result;
+    const std::string text(*plan.edits[order.edit].result);
     EXPECT_EQ(text, "[summary] of messages 1 to 2, which are not shown:\nNothing much.");
     EXPECT_EQ(plan.tokens_after, 2u + word_tools().count_text(text));
 }
