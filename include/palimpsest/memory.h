@@ -5,7 +5,7 @@
 //     auto view = memory->view({"default", "alice"});   // what the model should be sent
 //
 // A turn has two halves. `begin` stores what was said, compacts if it is due, and gives the view;
-// the caller asks the model; `finish` stores the answer. `chat` does both around a Model.
+// the caller asks the model; `finish` stores the answer. chat() (chat.h) does all of it.
 //
 // One Memory serves all threads. Nothing is returned before it is durable (see Store).
 #pragma once
@@ -25,7 +25,6 @@
 
 namespace palimpsest {
 
-class Model;       // model.h
 class Summarizer;  // model.h
 
 // ---- what is handed in --------------------------------------------------------------------------
@@ -44,6 +43,7 @@ struct AppendRequest {
     FormatId format = FormatId::openai_chat;
     WriteOptions write = {};
     HeaderPatch header = {};
+    std::vector<NoteEntry> notes = {};  // stored behind the messages, in the same step
 };
 
 struct ViewOptions {
@@ -217,6 +217,8 @@ struct BeginRequest {
     std::string agent_policy = {};  // of the agent that it is for; below the conversation's
     WriteOptions write = {};
     HeaderPatch header = {};
+    // Nothing new is said: the answer is for what was said from this seq on.
+    Seq continues = {};
 };
 
 struct Begun {
@@ -226,6 +228,7 @@ struct Begun {
     Seq turn = {};  // the first seq of what was said
     View view = {};
     std::vector<Message> preamble = {};
+    bool injected = false;  // the last of the preamble is a summary of another conversation
     std::string model = {}, tools = {};  // as in the request
     // What the whole request is expected to take of the model's window; 0 when no model was named.
     std::uint64_t tokens_expected = 0;
@@ -235,10 +238,11 @@ struct Begun {
     std::size_t behind_edit() const;
     std::optional<Compaction> compaction = {};
     std::vector<std::string> warnings = {};
-    std::string policy = {};              // the one in force
-    bool shrunk = false;                  // by shrink()
-    std::optional<Message> already = {};  // a repeat of a finished turn: its answer
-    bool already_interrupted = false;     // that answer is a partial one
+    std::string policy = {};                    // the one in force
+    bool shrunk = false;                        // by shrink()
+    std::optional<Message> already = {};        // a repeat of a finished turn: its answer
+    bool already_interrupted = false;           // that answer is a partial one
+    std::vector<Message> already_earlier = {};  // as in Answer
     Seq already_at = {};
 };
 
@@ -250,6 +254,9 @@ struct Answer {
     Message message = {};
     Usage usage = {};
     bool interrupted = false;
+    // Items of the same answer that stand before the message: reasoning and calls, where each is an
+    // item of its own.
+    std::vector<Message> earlier = {};
 };
 
 struct Finished {
@@ -258,17 +265,12 @@ struct Finished {
     std::vector<std::string> warnings = {};
     std::optional<double> cost = {};  // dollars, where the model's prices and the usage are known
     bool summary_due = false;         // work for the background: see run_jobs()
+    bool again = false;               // this turn had an answer already: `seq` is that one's
 };
 
 // Pieces of an answer as they arrive. False asks the model to stop: the answer so far is kept,
 // marked interrupted.
 using OnText = std::function<bool(std::string_view text)>;
-
-struct ChatTurn {
-    Begun begun = {};
-    Answer answer = {};
-    Finished finished = {};
-};
 
 // ---- the facade
 // ----------------------------------------------------------------------------------------
@@ -385,8 +387,6 @@ public:
     // -- turns
     Result<Begun> begin(const ConversationId& name, const BeginRequest& request);
     Result<Finished> finish(const Begun& begun, const Answer& answer);
-    Result<ChatTurn> chat(const ConversationId& name, const BeginRequest& request, Model& model,
-                          const OnText& on_text = {});
     // The provider refused what `begun` sent as too long: compacts once more and gives what to send
     // instead, which is smaller; else budget_unreachable.
     Result<Begun> shrink(const Begun& begun);

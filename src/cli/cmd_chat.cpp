@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/open.h"
+#include "palimpsest/chat.h"
 #include "palimpsest/format.h"
 #include "palimpsest/model.h"
 
@@ -77,7 +78,7 @@ private:
     std::string pending_;
 };
 
-std::string status_line(const ChatTurn& turn) {
+std::string status_line(const ChatDone& turn) {
     const View& view = turn.begun.view;
     std::uint64_t verbatim = 0, summaries = 0;
     for (const Item& item : view.items) ++(item.kind == ItemKind::summary ? summaries : verbatim);
@@ -90,7 +91,7 @@ std::string status_line(const ChatTurn& turn) {
     return text + "; entry " + std::to_string(turn.finished.seq.value) + "]";
 }
 
-void print_turn_json(Output& out, const ConversationId& name, const ChatTurn& turn) {
+void print_turn_json(Output& out, const ConversationId& name, const ChatDone& turn) {
     std::string text;
     JsonWriter json(text);
     json.begin_object().field("conversation_id", name.id);
@@ -117,18 +118,18 @@ Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model
                       std::string_view line) {
     PAL_TRY(messages, messages_of(model.format(), call.arguments.get("system").value_or(""), line));
     SafeStream stream(call.out);
-    const auto on_delta = [&](std::string_view piece) {
-        if (!call.json()) {
-            stream.write(piece);
+    const auto on_event = [&](const ChatEvent& event) {
+        if (!call.json() && event.kind == ChatEvent::Kind::text) {
+            stream.write(event.text);
             if (!call.out.flush()) return false;
         }
         return !interrupted() && !call.out.closed();
     };
-    PAL_TRY(turn, call.memory->chat(name,
-                                    {.messages = messages,
-                                     .format = model.format(),
-                                     .model = std::string(model.name())},
-                                    model, on_delta));
+    PAL_TRY(
+        turn,
+        chat(*call.memory, name,
+             {.messages = messages, .format = model.format(), .model = std::string(model.name())},
+             model, {.on_event = on_event}));
     if (call.json()) {
         print_turn_json(call.out, name, turn);
     } else {

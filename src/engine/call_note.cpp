@@ -155,17 +155,20 @@ void settle_texts(CallTexts& texts, Seq first) {
         if (text.seq == Seq{}) text.seq = first + text.draft;
 }
 
-NoteEntry usage_note(const Answer& answer, Seq call) {
+NoteEntry usage_note(const Answer& answer, std::string_view model, Seq call,
+                     std::optional<double> cost) {
     std::string body;
     JsonWriter writer(body);
     writer.begin_object();
     writer.key("call").number(call.value);
+    if (!model.empty()) writer.field("model", model);
     writer.key("input").number(answer.usage.input);
     writer.key("cached").number(answer.usage.cached);
     writer.key("cache_writes").number(answer.usage.cache_writes);
     writer.key("output").number(answer.usage.output);
     writer.key("reasoning").number(answer.usage.reasoning);
     writer.key("interrupted").boolean(answer.interrupted);
+    if (cost) writer.key("cost").number(*cost);
     writer.end_object();
     return {"usage", make_bytes(std::move(body))};
 }

@@ -63,7 +63,8 @@ void add_call_note(const BeginRequest& request, const std::vector<Message>& prea
 // Once the batch is written and its first entry stands at `first`.
 void settle_texts(CallTexts& texts, Seq first);
 
-NoteEntry usage_note(const Answer& answer, Seq call);
+NoteEntry usage_note(const Answer& answer, std::string_view model, Seq call,
+                     std::optional<double> cost);
 // What such a note says; none: it is another kind of note.
 std::optional<Usage> read_usage_note(const NoteEntry& note);
 

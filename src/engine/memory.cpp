@@ -123,22 +123,23 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
     PAL_CHECK(check_patch(*state_, request.header));
     PAL_TRY(said, read_said(request.messages, request.format, *state_->tokenizer,
                             state_->message_bytes_max));
-    if (said.empty() && request.header.empty())
+    if (said.empty() && request.header.empty() && request.notes.empty())
         return fail(ErrorCode::invalid_request, "there is no message in the input", "messages");
     Batch batch;
     batch.key = request.write.key;
-    batch.digest = digest_of(
-        "append", std::string(format_name(request.format)) + std::string(request.messages),
-        request.header);
+    std::string what = std::string(format_name(request.format)) + std::string(request.messages);
+    for (const NoteEntry& note : request.notes) what += note.kind + std::string(view_of(note.body));
+    batch.digest = digest_of("append", what, request.header);
     batch.expected_end = request.write.expected_end;
     batch.if_absent = request.write.if_absent;
     batch.patch = request.header;
     for (Said& one : said)
         batch.entries.push_back({MessageEntry{.message = std::move(one.message)}, one.at});
+    for (const NoteEntry& note : request.notes) batch.entries.push_back({note, {}});
     PAL_TRY(done, state_->store->append(name, batch));
     if (!done.again) keep_hot(*state_, done.header, done.first, batch.entries);
     return Written{done.first, done.last, done.header, done.again,
-                   message_ids(done.header.log, done.first, done.last)};
+                   message_ids(done.header.log, done.first, done.last - request.notes.size())};
 }
 
 Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& header,

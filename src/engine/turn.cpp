@@ -82,17 +82,23 @@ Fingerprint digest_of(const BeginRequest& request) {
           std::string_view(request.model), std::string_view(request.parameters),
           std::string_view(request.policy)})
         hasher.field(part);
+    if (request.continues != Seq{}) hasher.field(std::to_string(request.continues.value));
     return hasher.digest();
 }
 
-// The answer that an earlier attempt of this turn stored, if it came that far.
-Result<std::optional<Entry>> find_answer(Store& store, const Header& header, Seq turn) {
+// The answer that an earlier attempt of this turn stored, if it came that far: all its items.
+Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq turn) {
     ReadQuery query{.ranges = {{turn + 1, header.end}}, .kinds = only(EntryKind::message)};
-    if (query.ranges.front().empty()) return std::nullopt;
+    if (query.ranges.front().empty()) return std::vector<Entry>();
     PAL_TRY(entries, read_lineage(store, header, query));
-    for (Entry& entry : entries)
-        if (std::get<MessageEntry>(entry.body).answers == turn) return std::move(entry);
-    return std::nullopt;
+    std::vector<Entry> items;
+    for (Entry& entry : entries) {
+        if (std::get<MessageEntry>(entry.body).answers != turn) continue;
+        // Items of one answer follow each other; what comes later is another answer.
+        if (!items.empty() && entry.seq != items.back().seq + 1) break;
+        items.push_back(std::move(entry));
+    }
+    return items;
 }
 
 struct Attempt {
@@ -198,11 +204,14 @@ private:
 };
 
 Result<void> add_answer(Store& store, const Header& header, Begun& begun) {
-    PAL_TRY(answer, find_answer(store, header, begun.turn));
-    if (!answer) return {};
-    begun.already = std::get<MessageEntry>(answer->body).message;
-    begun.already_interrupted = std::get<MessageEntry>(answer->body).interrupted;
-    begun.already_at = answer->seq;
+    PAL_TRY(items, find_answer(store, header, begun.turn));
+    if (items.empty()) return {};
+    const auto& last = std::get<MessageEntry>(items.back().body);
+    begun.already = last.message;
+    begun.already_interrupted = last.interrupted;
+    begun.already_at = items.back().seq;
+    for (std::size_t i = 0; i + 1 < items.size(); ++i)
+        begun.already_earlier.push_back(std::get<MessageEntry>(items[i].body).message);
     return {};
 }
 
@@ -228,8 +237,9 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, const 
     Begun begun{.name = name,
                 .key = request.write.key,
                 .log = appended.header.log,
-                .turn = appended.first,
+                .turn = request.continues == Seq{} ? appended.first : request.continues,
                 .preamble = std::move(attempt.preamble),
+                .injected = attempt.injected.has_value(),
                 .model = request.model,
                 .tools = request.tools,
                 .policy = attempt.in_force.text};
@@ -250,6 +260,16 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, const 
     begun.tokens_expected = expected;
     if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, begun));
     return begun;
+}
+
+Result<void> check_answer(const Memory::State& state, const Message& message) {
+    const Role role = message.shape.role;
+    if (role != Role::assistant && role != Role::other)
+        return fail(
+            ErrorCode::unprocessable,
+            "an answer is an assistant's message, this is a " + std::string(role_name(role)) + "'s",
+            "message");
+    return check_message_size(message, state.message_bytes_max, "the answer", "message");
 }
 
 }  // namespace
@@ -299,27 +319,32 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
 
 Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     const Stopwatch watch;
-    const Role role = answer.message.shape.role;
-    if (role != Role::assistant && role != Role::other)
-        return fail(
-            ErrorCode::unprocessable,
-            "an answer is an assistant's message, this is a " + std::string(role_name(role)) + "'s",
-            "message");
-    PAL_CHECK(
-        check_message_size(answer.message, state_->message_bytes_max, "the answer", "message"));
+    PAL_CHECK(check_answer(*state_, answer.message));
+    for (const Message& item : answer.earlier) PAL_CHECK(check_answer(*state_, item));
     Batch batch;
     batch.key = begun.key.empty() ? "" : begun.key + "/out";
     batch.digest = hash_bytes("finish " + begun.key);  // any answer of this turn will do
     batch.expected_log = begun.log;
     batch.if_absent = IfAbsent::fail;
-    MessageEntry entry{
-        .message = answer.message, .interrupted = answer.interrupted, .answers = begun.turn};
-    PAL_TRY(count, count_message(*state_->tokenizer, entry.message));
-    entry.message.count = count;
-    batch.entries.push_back({std::move(entry), {}});
-    if (state_->call_notes) batch.entries.push_back({usage_note(answer, begun.view.seq), {}});
+    std::vector<Message> items = answer.earlier;
+    items.push_back(answer.message);
+    for (Message& item : items) {
+        PAL_TRY(count, count_message(*state_->tokenizer, item));
+        item.count = count;
+        batch.entries.push_back({MessageEntry{.message = std::move(item),
+                                              .interrupted = answer.interrupted,
+                                              .answers = begun.turn},
+                                 {}});
+    }
+    if (state_->call_notes)
+        batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq,
+                                            cost_of_usage(*state_, begun.model, answer.usage)),
+                                 {}});
     PAL_TRY(done, state_->store->append(begun.name, batch));
-    Finished finished{.seq = done.first, .header = done.header};
+    // Of a repeat: where the answer of the first time stands.
+    const std::uint64_t notes = state_->call_notes ? 1 : 0;
+    Finished finished{.seq = done.last - notes, .header = done.header};
+    finished.again = done.again;
     // The answer is stored: that nothing could be learned from it must not fail the turn.
     if (!done.again) {
         after_answer(*state_, begun, answer, done, batch.entries, finished);

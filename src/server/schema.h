@@ -45,13 +45,6 @@ public:
 
 private:
     Result<void> check_value(JsonValue schema, JsonValue value, const std::string& where) const;
-    Result<void> check_any(JsonValue any, JsonValue value, const std::string& where) const;
-    Result<void> check_object(JsonValue schema, JsonValue value, const std::string& where) const;
-    Result<void> check_member(JsonValue schema, const JsonMember& member,
-                              const std::string& where) const;
-    Result<void> check_array(JsonValue schema, JsonValue value, const std::string& where) const;
-    // What a $ref stands for; references do not lead to references, and a test follows them all.
-    JsonValue resolve(JsonValue schema) const;
     const JsonDocument& parsed(std::string_view json) const;
 
     std::unordered_map<std::string_view, JsonDocument> by_text_;

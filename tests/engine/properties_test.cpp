@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "palimpsest/memory.h"
+#include "palimpsest/chat.h"
 #include "palimpsest/model.h"
 #include "support/engine.h"
 #include "support/fold_judge.h"
@@ -261,9 +261,8 @@ TEST(properties, a_fault_at_any_call_of_the_store_leaves_a_log_that_loads_and_ca
         for (const char* text : {"one", "two", "three"}) {
             const std::string said = user(text);
             all_done &=
-                memory
-                    .chat(alice, {.messages = said, .policy = policy, .write = {.key = text}},
-                          *model)
+                chat(memory, alice, {.messages = said, .policy = policy, .write = {.key = text}},
+                     *model)
                     .has_value();
             all_done &=
                 memory.checkpoint(alice, text, "{}", {.key = std::string("c") + text}).has_value();

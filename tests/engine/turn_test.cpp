@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "palimpsest/memory.h"
+#include "palimpsest/chat.h"
 #include "palimpsest/model.h"
 #include "support/engine.h"
 
@@ -72,10 +72,11 @@ TEST(turn, what_the_model_was_sent_at_a_past_call_can_be_shown_exactly) {
     const std::string one = list({message("system", "v1"), user("one")});
     const std::string two = list({message("system", "v2"), user("two")});
     const std::string three = list({message("system", "v1"), user("three")});
-    ASSERT_TRUE(memory.chat(
-        alice, {.messages = one, .tools = tools, .parameters = R"({"temperature":0.5})"}, model));
-    ASSERT_TRUE(memory.chat(alice, {.messages = two, .tools = tools}, model));
-    ASSERT_TRUE(memory.chat(alice, {.messages = three}, model));
+    ASSERT_TRUE(chat(memory, alice,
+                     {.messages = one, .tools = tools, .parameters = R"({"temperature":0.5})"},
+                     model));
+    ASSERT_TRUE(chat(memory, alice, {.messages = two, .tools = tools}, model));
+    ASSERT_TRUE(chat(memory, alice, {.messages = three}, model));
     ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{1}}));
     std::vector<Seq> calls;
     int stored_texts = 0;
@@ -104,7 +105,7 @@ TEST(turn, notes_can_be_switched_off) {
     Memory memory(memory_store(), {.call_notes = false});
     CountingModel model;
     const std::string hello = user("hello");
-    ASSERT_TRUE(memory.chat(alice, {.messages = hello}, model));
+    ASSERT_TRUE(chat(memory, alice, {.messages = hello}, model));
     EXPECT_EQ(memory.head(alice)->end, Seq{2});
 }
 
@@ -114,11 +115,11 @@ TEST(turn, compacts_in_the_same_batch_when_it_is_due) {
     const std::string said[] = {user("one"), user("two"), user("three")};
     HeaderPatch header;
     header.policy = keep_one_turn;
-    const auto first = memory.chat(alice, {.messages = said[0], .header = header}, model);
+    const auto first = chat(memory, alice, {.messages = said[0], .header = header}, model);
     ASSERT_TRUE(first);
     EXPECT_FALSE(first->begun.compaction);
-    ASSERT_TRUE(memory.chat(alice, {.messages = said[1]}, model));
-    const auto third = memory.chat(alice, {.messages = said[2]}, model);
+    ASSERT_TRUE(chat(memory, alice, {.messages = said[1]}, model));
+    const auto third = chat(memory, alice, {.messages = said[2]}, model);
     ASSERT_TRUE(third);
     ASSERT_TRUE(third->begun.compaction);
     EXPECT_EQ(third->begun.compaction->outcome, Compaction::Outcome::done);
@@ -138,10 +139,10 @@ TEST(turn, the_policy_of_the_request_wins_over_the_conversations) {
     CountingModel model;
     const std::string five = user("five");
     const auto turn =
-        memory.chat(alice, {.messages = five, .policy = std::string(keep_one_turn)}, model);
+        chat(memory, alice, {.messages = five, .policy = std::string(keep_one_turn)}, model);
     ASSERT_TRUE(turn);
     EXPECT_TRUE(turn->begun.compaction);
-    EXPECT_EQ(memory.chat(alice, {.messages = five, .policy = "{"}, model).error().code,
+    EXPECT_EQ(chat(memory, alice, {.messages = five, .policy = "{"}, model).error().code,
               ErrorCode::invalid_request);
 }
 
@@ -150,7 +151,7 @@ TEST(turn, a_first_message_may_already_be_due_for_a_policy) {
     CountingModel model;
     const std::string all = list({user("a"), assistant("b"), user("c"), assistant("d"), user("e")});
     const auto turn =
-        memory.chat(alice, {.messages = all, .policy = std::string(keep_one_turn)}, model);
+        chat(memory, alice, {.messages = all, .policy = std::string(keep_one_turn)}, model);
     ASSERT_TRUE(turn) << turn.error().message;
     EXPECT_EQ(texts(turn->begun.view), "e");
 }
@@ -159,13 +160,13 @@ TEST(turn, a_retry_of_a_finished_turn_gets_its_answer_without_a_model_call) {
     Memory memory = open_memory();
     CountingModel model;
     const std::string hello = user("hello"), other = user("other");
-    const auto first = memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model);
-    const auto again = memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model);
+    const auto first = chat(memory, alice, {.messages = hello, .write = {.key = "k"}}, model);
+    const auto again = chat(memory, alice, {.messages = hello, .write = {.key = "k"}}, model);
     ASSERT_TRUE(first && again);
     EXPECT_EQ(model.calls, 1);
     EXPECT_EQ(*again->answer.message.raw, *first->answer.message.raw);
     EXPECT_EQ(again->finished.seq, first->finished.seq);
-    EXPECT_EQ(memory.chat(alice, {.messages = other, .write = {.key = "k"}}, model).error().code,
+    EXPECT_EQ(chat(memory, alice, {.messages = other, .write = {.key = "k"}}, model).error().code,
               ErrorCode::unprocessable);
 }
 
@@ -174,10 +175,10 @@ TEST(turn, a_retry_of_an_unfinished_turn_asks_the_model_and_stores_nothing_twice
     CountingModel model;
     model.error = Error{ErrorCode::upstream_failed, "down"};
     const std::string hello = user("hello");
-    EXPECT_EQ(memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model).error().code,
+    EXPECT_EQ(chat(memory, alice, {.messages = hello, .write = {.key = "k"}}, model).error().code,
               ErrorCode::upstream_failed);
     model.error.reset();
-    ASSERT_TRUE(memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model));
+    ASSERT_TRUE(chat(memory, alice, {.messages = hello, .write = {.key = "k"}}, model));
     EXPECT_EQ(texts(*memory.view(alice)), "hello saw 1");
 }
 
@@ -225,7 +226,7 @@ TEST(turn, the_conversations_own_system_prompt_is_sent_when_the_request_brings_n
     header.system_prompt = "be brief";
     ASSERT_TRUE(memory.create(alice, header));
     const std::string hello = user("hello");
-    const auto turn = memory.chat(alice, {.messages = hello}, model);
+    const auto turn = chat(memory, alice, {.messages = hello}, model);
     ASSERT_TRUE(turn);
     EXPECT_EQ(text_of(turn->answer.message), "saw 2");
     EXPECT_EQ(text_of(turn->begun.preamble.at(0)), "be brief");
@@ -245,7 +246,7 @@ TEST(turn, a_repeat_of_an_interrupted_turn_says_that_its_answer_is_partial) {
         *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, "ha"),
                  .usage = {},
                  .interrupted = true}));
-    const auto again = memory.chat(alice, {.messages = hello, .write = {.key = "k"}}, model);
+    const auto again = chat(memory, alice, {.messages = hello, .write = {.key = "k"}}, model);
     ASSERT_TRUE(again);
     EXPECT_EQ(text_of(again->answer.message), "ha");
     EXPECT_TRUE(again->answer.interrupted);

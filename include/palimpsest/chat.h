@@ -1,0 +1,132 @@
+// chat: a whole turn with a model that may use tools, durable at every step.
+//
+//     palimpsest::Tool clock{.name = "clock", .description = "The time in a city.",
+//                            .schema =
+//                            R"({"type":"object","properties":{"city":{"type":"string"}}})", .run =
+//                            [](auto arguments, auto) { return read_clock(arguments); }};
+//     auto done = chat(memory, {"default", "alice"}, {.messages = said}, *model, {.tools =
+//     {clock}});
+//
+// A turn is a row of begin/finish pairs: each later begin brings the results of the tools. So every
+// round is durable when it ends, is compacted when that is due, and leaves a note of its call. That
+// a tool is about to run is durable before it runs. After a crash, a cut connection or an error the
+// same call with the same key, or resume() without one, goes on where the log ends: a round that is
+// there is not asked for again, a tool that has a result does not run again, and one that was
+// started and has none is answered with unknown_outcome_text, unless it is idempotent.
+//
+// Every call of a tool is answered in the log whatever ends the turn; only a pending one waits.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "palimpsest/memory.h"
+#include "palimpsest/model.h"
+
+namespace palimpsest {
+
+struct Tool {
+    std::string name = {}, description = {};
+    std::string schema = {};  // JSON Schema of its arguments; empty: an object with any fields
+    // `arguments` is a JSON object that fits the schema. What it gives is the result; an error or
+    // an exception becomes the result "Error: ...", which the model is told.
+    std::function<Result<std::string>(std::string_view arguments, std::stop_token stop)> run = {};
+    // 0: none, it runs on the caller's thread. Otherwise it runs on a thread of its own, and when
+    // the time is over is asked to stop and answered for. That thread may outlive the chat: what
+    // `run` uses it must own.
+    Duration timeout = {};
+    bool parallel = false;    // may run at the same time as other such calls of one answer
+    bool idempotent = false;  // may run again when nobody knows whether it ran
+    bool approval = false;    // waits for a person's decision: see resume()
+};
+
+// Something that happened. Views are good during the call only. Always told on the caller's thread.
+struct ChatEvent {
+    enum class Kind : std::uint8_t {
+        text,           // `text`: a piece of the answer
+        reasoning,      // `text`
+        tool_started,   // `id`, `name`, `text`: the arguments
+        tool_finished,  // `id`, `name`, `text`: the result, `is_error`
+        compaction,     // `compaction`
+        usage,          // `usage`, `cost`: of one round, when its answer is stored
+    };
+    Kind kind = Kind::text;
+    std::size_t round = 1;
+    std::string_view text = {}, id = {}, name = {};
+    bool is_error = false;
+    const Compaction* compaction = nullptr;
+    Usage usage = {};
+    std::optional<double> cost = {};
+};
+// False asks to stop: what was said so far is kept, marked interrupted.
+using OnEvent = std::function<bool(const ChatEvent&)>;
+
+struct ChatOptions {
+    std::vector<Tool> tools = {};
+    bool recall = false;                  // offers the tool "recall": what was left out of the view
+    std::size_t rounds_max = 25;          // calls of the model
+    std::optional<double> cost_max = {};  // dollars, of the turn; models without a price cost 0
+    // The same calls so many rounds in a row are not run again: the model is told so once, and when
+    // it makes them once more the turn ends. 0: any number.
+    std::size_t identical_calls_max = 3;
+    std::size_t result_bytes_max = 4u << 20;  // a longer result is an error
+    OnEvent on_event = {};
+    std::stop_token stop = {};
+};
+
+constexpr std::string_view unknown_outcome_text =
+    "Error: outcome unknown: the tool was started and the program ended before its result was "
+    "stored; it may or may not have taken effect";
+
+struct PendingCall {
+    std::string id = {}, name = {}, arguments = {};
+};
+
+struct ChatDone {
+    enum class Outcome : std::uint8_t {
+        done,
+        rounds_exceeded,
+        cost_exceeded,
+        identical_calls,
+        pending,      // of decisions: see `pending` and resume()
+        interrupted,  // by the caller, or the stream was cut: what came is kept
+    };
+    Outcome outcome = Outcome::done;
+    std::string text = {};                // of the last answer
+    Answer answer = {};                   // the last one
+    StopReason stop = StopReason::other;  // why the model ended it
+    Begun begun = {};                     // the begin of the last round
+    Finished finished = {};               // and its finish
+    std::size_t rounds = 0;               // answers of the model in this turn
+    Usage usage = {};                     // of all rounds
+    std::optional<double> cost = {};      // of all rounds whose price is known
+    std::vector<PendingCall> pending = {};
+    std::vector<std::string> warnings = {};
+    std::string key = {};  // of the turn: a repeat with it costs nothing
+};
+std::string_view chat_outcome_name(ChatDone::Outcome outcome);
+
+// One turn. `request.tools` may name more tools (of the provider); options.tools are added. On an
+// error what was said and every finished round are stored.
+Result<ChatDone> chat(Memory& memory, const ConversationId& name, const BeginRequest& request,
+                      Model& model, const ChatOptions& options = {});
+
+// What a person says about a call that waits.
+struct Decision {
+    enum class Kind : std::uint8_t { approve, deny, result } kind = Kind::approve;
+    std::string text = {};  // why it is denied; the result
+};
+using Decisions = std::map<std::string, Decision>;  // by the id of the call
+
+// Goes on with the newest turn where it ended: with the decisions that it waits for, or after a
+// crash. System prompt, tools' names, parameters and key are those of the turn. Also in another
+// process, which must bring the same tools. A turn that is finished gives its answer again.
+Result<ChatDone> resume(Memory& memory, const ConversationId& name, Model& model,
+                        const ChatOptions& options = {}, const Decisions& decisions = {});
+
+}  // namespace palimpsest

@@ -1,0 +1,245 @@
+// Invariant: the walk ends for every schema, also for one that refers to itself without end.
+#include "base/json_schema.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace palimpsest {
+namespace {
+
+constexpr int depth_max = 256;
+
+bool is_integer(JsonValue value) {
+    return value.kind() == JsonKind::number &&
+           value.raw().find_first_of(".eE") == std::string_view::npos;
+}
+
+bool has_type(JsonValue value, std::string_view type) {
+    if (type == "integer") return is_integer(value);
+    return json_kind_name(value.kind()) == type;
+}
+
+std::string join(const std::vector<std::string>& words, std::string_view between) {
+    std::string out;
+    for (const std::string& word : words) {
+        if (!out.empty()) out += between;
+        out += word;
+    }
+    return out;
+}
+
+std::vector<std::string> types_of(JsonValue schema) {
+    std::vector<std::string> types;
+    const std::optional<JsonValue> type = schema.find("type");
+    if (type && type->is_string()) types.emplace_back(type->string());
+    if (type)
+        for (const JsonValue one : type->elements()) types.emplace_back(one.string());
+    return types;
+}
+
+bool fits_type(JsonValue schema, JsonValue value) {
+    const std::vector<std::string> types = types_of(schema);
+    return types.empty() ||
+           std::ranges::any_of(types, [&](const std::string& t) { return has_type(value, t); });
+}
+
+std::string found(JsonValue value) {
+    if (value.kind() == JsonKind::number && !is_integer(value)) return "a number with a fraction";
+    return std::string(json_kind_name(value.kind()));
+}
+
+bool same_value(JsonValue a, JsonValue b) {
+    return a.is_string() ? b.is_string() && a.string() == b.string() : a.raw() == b.raw();
+}
+
+double characters(std::string_view text) {
+    const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
+    return static_cast<double>(std::ranges::count_if(text, starts));
+}
+
+std::string inside(const std::string& where, std::string_view key) {
+    return where.empty() ? std::string(key) : where + "." + std::string(key);
+}
+
+std::string known_names(std::optional<JsonValue> properties) {
+    std::vector<std::string> names;
+    if (properties)
+        for (const JsonMember member : properties->members()) names.emplace_back(member.key);
+    return names.empty() ? "no fields are known here" : "known are: " + join(names, ", ");
+}
+
+class Checker {
+public:
+    explicit Checker(const SchemaScope& scope) : scope_(scope) {}
+
+    Result<void> check(JsonValue schema, JsonValue value, const std::string& where, int depth) {
+        if (depth > depth_max) return wrong(where, "has a schema that refers to itself");
+        PAL_TRY(resolved, resolve(schema, where));
+        schema = resolved;
+        if (schema.boolean() == false) return wrong(where, "must not be there");
+        for (const std::string_view word : {"anyOf", "oneOf"})
+            if (const auto any = schema.find(word)) PAL_CHECK(check_any(*any, value, where, depth));
+        if (const auto all = schema.find("allOf"))
+            for (const JsonValue one : all->elements())
+                PAL_CHECK(check(one, value, where, depth + 1));
+        PAL_CHECK(check_type(schema, value, where));
+        PAL_CHECK(check_choice(schema, value, where));
+        if (value.is_object()) return check_object(schema, value, where, depth);
+        if (value.is_array()) return check_array(schema, value, where, depth);
+        return check_scalar(schema, value, where);
+    }
+
+private:
+    std::unexpected<Error> wrong(const std::string& where, const std::string& what) const {
+        const std::string name = where.empty() ? std::string(scope_.whole) : "'" + where + "'";
+        return fail(ErrorCode::invalid_request, name + " " + what, where);
+    }
+
+    Result<JsonValue> resolve(JsonValue schema, const std::string& where) const {
+        for (int hops = 0; hops < depth_max; ++hops) {
+            const auto ref = schema.find("$ref");
+            if (!ref || !ref->is_string()) return schema;
+            const auto named = scope_.find ? scope_.find(ref->string()) : std::nullopt;
+            if (!named)
+                return wrong(where, "has a schema that refers to " + std::string(ref->string()) +
+                                        ", which is not there");
+            schema = *named;
+        }
+        return wrong(where, "has a schema that refers to itself");
+    }
+
+    Result<void> check_type(JsonValue schema, JsonValue value, const std::string& where) const {
+        if (fits_type(schema, value)) return {};
+        return wrong(where,
+                     "must be of type " + join(types_of(schema), " or ") + ", not " + found(value));
+    }
+
+    Result<void> check_choice(JsonValue schema, JsonValue value, const std::string& where) const {
+        if (const auto only = schema.find("const"); only && !same_value(*only, value))
+            return wrong(where, "must be " + std::string(only->raw()));
+        const std::optional<JsonValue> allowed = schema.find("enum");
+        if (!allowed) return {};
+        std::vector<std::string> words;
+        for (const JsonValue one : allowed->elements()) {
+            if (same_value(one, value)) return {};
+            words.emplace_back(one.raw());
+        }
+        return wrong(where, "must be one of " + join(words, ", "));
+    }
+
+    // When no alternative fits, the complaint of the only one that has the right type is the
+    // helpful one; otherwise the types are listed.
+    Result<void> check_any(JsonValue any, JsonValue value, const std::string& where, int depth) {
+        std::vector<std::string> types;
+        std::vector<Error> close;
+        for (const JsonValue alternative : any.elements()) {
+            PAL_TRY(schema, resolve(alternative, where));
+            Result<void> result = check(schema, value, where, depth + 1);
+            if (result) return {};
+            if (fits_type(schema, value)) close.push_back(std::move(result).error());
+            for (std::string& type : types_of(schema)) types.push_back(std::move(type));
+        }
+        if (close.size() == 1) return std::unexpected(std::move(close[0]));
+        return wrong(where, "must be of type " + join(types, " or ") + ", not " + found(value));
+    }
+
+    Result<void> check_object(JsonValue schema, JsonValue value, const std::string& where,
+                              int depth) {
+        if (const std::optional<JsonValue> required = schema.find("required"))
+            for (const JsonValue name : required->elements())
+                if (!value.find(name.string()))
+                    return wrong(inside(where, name.string()), "is required");
+        for (const JsonMember member : value.members())
+            PAL_CHECK(check_member(schema, member, where, depth));
+        return {};
+    }
+
+    Result<void> check_member(JsonValue schema, const JsonMember& member, const std::string& where,
+                              int depth) {
+        const std::string place = inside(where, member.key);
+        const std::optional<JsonValue> properties = schema.find("properties");
+        const std::optional<JsonValue> known =
+            properties ? properties->find(member.key) : std::optional<JsonValue>();
+        if (known) return check(*known, member.value, place, depth + 1);
+        const std::optional<JsonValue> others = schema.find("additionalProperties");
+        if (!others || others->boolean() == true) return {};
+        if (others->is_object()) return check(*others, member.value, place, depth + 1);
+        return wrong(place, "is an unknown field; " + known_names(properties));
+    }
+
+    Result<void> check_array(JsonValue schema, JsonValue value, const std::string& where,
+                             int depth) {
+        PAL_CHECK(
+            check_bounds(schema, static_cast<double>(value.size()), "minItems", "maxItems", where));
+        const std::optional<JsonValue> items = schema.find("items");
+        if (!items) return {};
+        std::size_t index = 0;
+        for (const JsonValue element : value.elements()) {
+            PAL_CHECK(check(*items, element, where + "[" + std::to_string(index) + "]", depth + 1));
+            ++index;
+        }
+        return {};
+    }
+
+    Result<void> check_scalar(JsonValue schema, JsonValue value, const std::string& where) const {
+        if (value.is_string())
+            return check_bounds(schema, characters(value.string()), "minLength", "maxLength",
+                                where);
+        if (value.kind() != JsonKind::number) return {};
+        const std::optional<double> number = value.number();
+        if (!number) return wrong(where, "is a number that is out of range");
+        const auto above = schema.find("exclusiveMinimum"), below = schema.find("exclusiveMaximum");
+        if (above && above->number() && *number <= *above->number())
+            return wrong(where, "must be greater than " + std::string(above->raw()));
+        if (below && below->number() && *number >= *below->number())
+            return wrong(where, "must be less than " + std::string(below->raw()));
+        return check_bounds(schema, *number, "minimum", "maximum", where);
+    }
+
+    // A bound keyword against a size or a number, both as doubles: exact up to 2^53.
+    Result<void> check_bounds(JsonValue schema, double amount, std::string_view low,
+                              std::string_view high, const std::string& where) const {
+        const std::string unit = low == "minLength"  ? " characters long"
+                                 : low == "minItems" ? " items long"
+                                                     : "";
+        const std::optional<JsonValue> least = schema.find(low);
+        if (least && amount < least->number().value_or(0))
+            return wrong(where, "must be at least " + std::string(least->raw()) + unit);
+        const std::optional<JsonValue> most = schema.find(high);
+        if (most && amount > most->number().value_or(0))
+            return wrong(where, "must be at most " + std::string(most->raw()) + unit);
+        return {};
+    }
+
+    const SchemaScope& scope_;
+};
+
+std::optional<JsonValue> follow(JsonValue root, std::string_view ref) {
+    if (!ref.starts_with('#')) return std::nullopt;
+    ref.remove_prefix(1);
+    JsonValue at = root;
+    while (!ref.empty()) {
+        if (ref.front() != '/') return std::nullopt;
+        ref.remove_prefix(1);
+        const std::size_t end = std::min(ref.find('/'), ref.size());
+        const auto next = at.find(ref.substr(0, end));
+        if (!next) return std::nullopt;
+        at = *next;
+        ref.remove_prefix(end);
+    }
+    return at;
+}
+
+}  // namespace
+
+Result<void> check_schema(JsonValue schema, JsonValue value, const SchemaScope& scope,
+                          const std::string& where) {
+    return Checker(scope).check(schema, value, where, 0);
+}
+
+Result<void> check_own_schema(JsonValue schema, JsonValue value, const std::string& where) {
+    const SchemaScope scope{.find = [&](std::string_view ref) { return follow(schema, ref); }};
+    return check_schema(schema, value, scope, where);
+}
+
+}  // namespace palimpsest
