@@ -434,7 +434,8 @@ Result<ToolLoop::Next> ToolLoop::give_up(const Round& round, const std::vector<P
 Result<ToolLoop::Next> ToolLoop::suspend(const Round& round, const std::vector<CallResult>& results,
                                          std::vector<PendingCall> waiting, std::size_t answered) {
     PAL_CHECK(write(write_results(turn_.request.format, results),
-                    key_of(round, "/pending" + std::to_string(answered)),
+                    key_of(round, "/pending/" + std::to_string(answered) + "/" +
+                                      std::to_string(results.size())),
                     {calls_note(tool_pending_note, round.seq, done_.key, waiting)}));
     done_.pending = std::move(waiting);
     done_.outcome = Outcome::pending;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/json.h"
-#include "palimpsest/memory.h"
+#include "palimpsest/chat.h"
 #include "palimpsest/model.h"
 #include "support/engine.h"
 
@@ -369,7 +369,7 @@ TEST(overflow, compacts_once_and_asks_again_with_less) {
     const std::string policy =
         R"({"triggers":{"messages":400},"passes":[{"pass":"keep_last","turns":1}]})";
     const std::string said = user("go on");
-    const auto turn = memory.chat(alice, {.messages = said, .policy = policy}, model);
+    const auto turn = chat(memory, alice, {.messages = said, .policy = policy}, model);
     ASSERT_TRUE(turn.has_value()) << turn.error().message;
     EXPECT_EQ(model.sent, (std::vector<std::size_t>{7, 1}));
     ASSERT_TRUE(turn->begun.compaction.has_value());
@@ -386,7 +386,7 @@ TEST(overflow, that_cannot_be_helped_is_an_error_and_asks_no_third_time) {
     const std::string policy =
         R"({"triggers":{"messages":400},"passes":[{"pass":"keep_last","turns":1}]})";
     const std::string said = user("go on");
-    EXPECT_FALSE(memory.chat(alice, {.messages = said, .policy = policy}, model).has_value());
+    EXPECT_FALSE(chat(memory, alice, {.messages = said, .policy = policy}, model).has_value());
     EXPECT_EQ(model.sent.size(), 2u);
     const auto begun = say(memory, alice, "once more", policy);
     const auto smaller = memory.shrink(*begun);

@@ -62,6 +62,12 @@ public:
         script_.push_back(std::move(reply));
         return *this;
     }
+    // The next reply, without a call.
+    Reply take() {
+        Reply next = *std::move(script_.front());
+        script_.pop_front();
+        return next;
+    }
     Reply& last() { return *script_.back(); }
     void call_it(std::string name) { name_ = std::move(name); }
 

@@ -1,0 +1,310 @@
+// What a crash leaves of a turn with tools, and how it goes on: the log loads, is sendable, no tool
+// that may not run twice did, nothing that was said is lost.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "palimpsest/chat.h"
+#include "support/scripted_model.h"
+#include "support/upstream.h"
+#include "support/wrapped_store.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+using Outcome = ChatDone::Outcome;
+
+namespace {
+
+const std::string hello = user("book a table");
+
+// Two tools: one that must not run twice for the same call, one that may.
+struct Kitchen {
+    std::map<std::string, int> orders, looks;  // by arguments
+    std::vector<Tool> tools() {
+        Tool order = make_tool("order", [this](std::string_view arguments) {
+            ++orders[std::string(arguments)];
+            return Result<std::string>("ordered");
+        });
+        Tool look = make_tool("look", [this](std::string_view arguments) {
+            ++looks[std::string(arguments)];
+            return Result<std::string>("seen");
+        });
+        look.idempotent = true;
+        return {order, look};
+    }
+    bool nothing_twice() const {
+        for (const auto& [arguments, times] : orders)
+            if (times > 1) return false;
+        return true;
+    }
+};
+
+void play_three_rounds(ScriptedModel& model) {
+    model.asks_for({{"look", R"({"n":1})"}, {"order", R"({"n":1})"}});
+    model.asks_for({{"order", R"({"n":2})"}, {"order", R"({"n":3})"}});
+    model.asks_for({{"look", R"({"n":2})"}});
+    model.says("all done");
+}
+
+// Answers by what it is sent, as a server does, so that a repeat finds it where it was.
+class StatelessModel : public Model {
+public:
+    StatelessModel() {
+        ScriptedModel script;
+        play_three_rounds(script);
+        for (int i = 0; i < 4; ++i) replies_.push_back(script.take());
+    }
+    std::string_view name() const override { return "stateless"; }
+    FormatId format() const override { return FormatId::openai_chat; }
+    Result<Reply> call(const ModelRequest& request, const OnPiece&) override {
+        const auto ready = render(format(), request.messages);
+        EXPECT_TRUE(ready) << ready.error().message;
+        std::size_t round = 0;
+        for (const Message& message : request.messages)
+            round += message.shape.role == Role::assistant ? 1 : 0;
+        return replies_.at(round);
+    }
+
+private:
+    std::vector<Reply> replies_;
+};
+
+// The log loads, and what a model would be sent is accepted as it is.
+void expect_sendable(Store& store, std::string_view when) {
+    Traffic ignored;
+    Memory memory(std::make_unique<WrappedStore>(store, ignored));
+    const auto view = memory.view(alice);
+    if (!view) {
+        EXPECT_EQ(view.error().code, ErrorCode::not_found) << when;
+        return;
+    }
+    std::vector<Message> messages;
+    for (const Item& item : view->items) messages.push_back(item.message);
+    const auto ready = render(FormatId::openai_chat, messages);
+    ASSERT_TRUE(ready) << when << ": " << ready.error().message;
+    const auto broken = validate(FormatId::openai_chat, ready->messages);
+    EXPECT_TRUE(broken && is_sendable(*broken)) << when;
+}
+
+int calls_of_a_whole_turn() {
+    auto store = memory_store();
+    Traffic traffic;
+    Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+    StatelessModel model;
+    Kitchen kitchen;
+    EXPECT_TRUE(chat(memory, alice, {.messages = hello}, model, {.tools = kitchen.tools()}));
+    return traffic.calls;
+}
+
+}  // namespace
+
+TEST(chat_crash, at_every_store_call_the_turn_goes_on_and_nothing_runs_twice) {
+    const int calls = calls_of_a_whole_turn();
+    ASSERT_GT(calls, 8);
+    for (int at = 1; at <= calls; ++at) {
+        for (const bool after : {false, true}) {
+            const std::string when =
+                "call " + std::to_string(at) + (after ? " carried out" : " refused");
+            auto store = memory_store();
+            StatelessModel model;
+            Kitchen kitchen;
+            const BeginRequest request{.messages = hello, .write = {.key = "k"}};
+            Traffic traffic;
+            {
+                Memory memory(std::make_unique<WrappedStore>(*store, traffic, Fault{at, after}));
+                (void)chat(memory, alice, request, model, {.tools = kitchen.tools()});
+            }
+            expect_sendable(*store, when);
+            EXPECT_TRUE(kitchen.nothing_twice()) << when;
+            // Another process, the same turn.
+            Traffic more;
+            Memory memory(std::make_unique<WrappedStore>(*store, more));
+            const auto done = chat(memory, alice, request, model, {.tools = kitchen.tools()});
+            ASSERT_TRUE(done) << when << ": " << done.error().message;
+            EXPECT_EQ(done->text, "all done") << when;
+            EXPECT_EQ(done->rounds, 4u) << when;
+            EXPECT_TRUE(kitchen.nothing_twice()) << when;
+            EXPECT_TRUE(all_answered(memory)) << when;
+            expect_sendable(*store, when);
+            // Said once, and every answer once.
+            const auto view = memory.view(alice);
+            int said = 0, answers = 0;
+            for (const Item& item : view->items) {
+                said += item.message.shape.role == Role::user ? 1 : 0;
+                answers += item.message.shape.role == Role::assistant ? 1 : 0;
+            }
+            EXPECT_EQ(said, 1) << when;
+            EXPECT_EQ(answers, 4) << when;
+        }
+    }
+}
+
+TEST(chat_crash, at_every_store_call_resume_goes_on_without_a_key) {
+    const int calls = calls_of_a_whole_turn();
+    for (int at = 1; at <= calls; ++at) {
+        const std::string when = "call " + std::to_string(at);
+        auto store = memory_store();
+        StatelessModel model;
+        Kitchen kitchen;
+        Traffic traffic;
+        {
+            Memory memory(std::make_unique<WrappedStore>(*store, traffic, Fault{at, true}));
+            (void)chat(memory, alice, {.messages = hello}, model, {.tools = kitchen.tools()});
+        }
+        Traffic more;
+        Memory memory(std::make_unique<WrappedStore>(*store, more));
+        if (!memory.head(alice)) continue;
+        const auto done = resume(memory, alice, model, {.tools = kitchen.tools()});
+        ASSERT_TRUE(done) << when << ": " << done.error().message;
+        EXPECT_EQ(done->text, "all done") << when;
+        EXPECT_TRUE(kitchen.nothing_twice()) << when;
+        EXPECT_TRUE(all_answered(memory)) << when;
+    }
+}
+
+TEST(chat_crash, a_started_tool_without_a_result_is_unknown_and_an_idempotent_one_runs_again) {
+    Memory memory = open_memory();
+    ScriptedModel model;
+    int ran = 0;
+    const auto dying = [&](bool idempotent) {
+        Tool tool = make_tool("order", [&](std::string_view) -> Result<std::string> {
+            return Result<std::string>("ran " + std::to_string(++ran));
+        });
+        tool.idempotent = idempotent;
+        return tool;
+    };
+    for (const bool idempotent : {false, true}) {
+        ran = 0;
+        const std::string key = idempotent ? "i" : "n";
+        const BeginRequest request{.messages = hello, .write = {.key = key}};
+        model.asks_for({{"order", "{}"}});
+        // The process dies in the tool: the note is there, the result is not.
+        auto begun = memory.begin(
+            alice, {.messages = hello, .model = "scripted", .tools = "", .write = {.key = key}});
+        ASSERT_TRUE(begun);
+        auto reply = model.call({begun->request()}, {});
+        const auto finished = memory.finish(*begun, {.message = reply->messages.at(0)});
+        ASSERT_TRUE(finished);
+        const std::string id = reply->messages[0].shape.calls.at(0);
+        AppendRequest note{.messages = "[]"};
+        note.notes.push_back(
+            {"tool_started", make_bytes(R"({"answer":)" + std::to_string(finished->seq.value) +
+                                        R"(,"key":")" + key + R"(","calls":[")" + id + "\"]}")});
+        ASSERT_TRUE(memory.append(alice, note));
+        model.says("I see");
+        const auto done = resume(memory, alice, model, {.tools = {dying(idempotent)}});
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(done->text, "I see");
+        EXPECT_EQ(ran, idempotent ? 1 : 0);
+        const std::string& sent = model.sent.back();
+        EXPECT_NE(sent.find(idempotent ? "ran 1" : unknown_outcome_text), std::string::npos)
+            << sent;
+    }
+}
+
+namespace {
+
+std::string event_of(std::string_view json) {
+    return "data: " + std::string(json) + "\n\n";
+}
+std::string stream_of_calls(std::string_view id, std::string_view arguments) {
+    return event_of(
+               R"({"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"let me see"}}]})") +
+           event_of(R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":")" +
+                    std::string(id) +
+                    R"(","type":"function","function":{"name":"order","arguments":""}}]}}]})") +
+           event_of(
+               R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":)" +
+               json_string(arguments) + R"(}}]}}]})") +
+           event_of(R"({"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]})") +
+           event_of("[DONE]");
+}
+std::string stream_of_text(std::string_view text) {
+    return event_of(R"({"choices":[{"index":0,"delta":{"role":"assistant","content":)" +
+                    json_string(text) + "}}]}") +
+           event_of(R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})") +
+           event_of("[DONE]");
+}
+
+}  // namespace
+
+TEST(chat_crash, cut_anywhere_in_a_three_round_turn_the_log_is_sendable_and_goes_on) {
+    const std::vector<std::string> streams = {stream_of_calls("a", R"({"n":1})"),
+                                              stream_of_calls("b", R"({"n":2})"),
+                                              stream_of_text("all done")};
+    for (std::size_t round = 0; round < streams.size(); ++round) {
+        const std::size_t step = std::max<std::size_t>(1, streams[round].size() / 60);
+        for (std::size_t cut = 0; cut < streams[round].size(); cut += step) {
+            const std::string when =
+                "round " + std::to_string(round) + ", byte " + std::to_string(cut);
+            Upstream upstream;
+            for (std::size_t i = 0; i < round; ++i) upstream.add(event_stream_reply(streams[i]));
+            UpstreamReply broken = event_stream_reply(streams[round]);
+            broken.cut_at = cut;
+            broken.reset = cut % 2 == 1;
+            upstream.add(broken);
+            upstream.add(event_stream_reply(stream_of_text("next")));
+            auto model = make_http_model(
+                {.name = "m", .url = upstream.url(), .retries = 0, .proxy = "none"});
+            ASSERT_TRUE(model);
+            auto store = memory_store();
+            Kitchen kitchen;
+            Traffic traffic;
+            Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+            std::string heard;
+            const auto listen = [&](const ChatEvent& event) {
+                if (event.kind == ChatEvent::Kind::text) heard += event.text;
+                return true;
+            };
+            const auto done = chat(memory, alice, {.messages = hello}, **model,
+                                   {.tools = kitchen.tools(), .on_event = listen});
+            EXPECT_TRUE(kitchen.nothing_twice()) << when;
+            expect_sendable(*store, when);
+            // Whatever the listener heard is in the log.
+            std::string kept;
+            for (const Item& item : memory.view(alice)->items)
+                if (item.message.shape.role == Role::assistant && item.message.shape.text) {
+                    const auto parts = read_parts(item.message);
+                    for (const Part& part : parts->parts)
+                        if (const auto* text = std::get_if<Text>(&part)) kept += text->text;
+                }
+            EXPECT_EQ(kept, heard) << when;
+            EXPECT_TRUE(!done || all_answered(memory)) << when;
+            const std::string more = user("more");
+            const auto next = chat(memory, alice, {.messages = more}, **model);
+            ASSERT_TRUE(next) << when << ": " << next.error().message;
+            EXPECT_EQ(next->text, "next") << when;
+        }
+    }
+}
+
+TEST(chat_crash, after_message_50_of_100_nothing_is_lost) {
+    auto store = memory_store();
+    const auto model = make_echo_model();
+    for (int start : {0, 50}) {
+        Traffic traffic;
+        Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+        for (int i = start; i < start + 50; ++i) {
+            const std::string said = user("message " + std::to_string(i));
+            ASSERT_TRUE(chat(memory, alice, {.messages = said}, *model));
+        }
+    }
+    Memory memory(std::move(store));
+    const auto view = memory.view(alice);
+    ASSERT_EQ(view->items.size(), 200u);
+    for (std::size_t i = 0; i < 100; ++i)
+        EXPECT_EQ(text_of(view->items[2 * i].message), "message " + std::to_string(i));
+}
+
+TEST(chat_crash, one_message_of_ten_thousand_tokens_is_not_lost_and_inputs_stay_as_they_are) {
+    Memory memory = open_memory();
+    const auto model = make_echo_model();
+    std::string text;
+    while (text.size() < 50'000) text += "word ";
+    const std::string said = "[" + message("system", "s") + "," + user(text) + "]";
+    const std::string before = said;
+    ASSERT_TRUE(chat(memory, alice, {.messages = said}, *model));
+    EXPECT_EQ(said, before);
+    EXPECT_EQ(text_of(memory.view(alice)->items[0].message), text);
+    EXPECT_GE(memory.view(alice)->items[0].tokens, 10'000u);
+}
