@@ -43,6 +43,7 @@ struct Tool {
     bool parallel = false;    // may run at the same time as other such calls of one answer
     bool idempotent = false;  // may run again when nobody knows whether it ran
     bool approval = false;    // waits for a person's decision: see resume()
+    bool ends = false;  // a call that ran is the end of the turn: the model is not asked again
 };
 
 // Something that happened. Views are good during the call only. Always told on the caller's thread.
@@ -128,5 +129,32 @@ using Decisions = std::map<std::string, Decision>;  // by the id of the call
 // process, which must bring the same tools. A turn that is finished gives its answer again.
 Result<ChatDone> resume(Memory& memory, const ConversationId& name, Model& model,
                         const ChatOptions& options = {}, const Decisions& decisions = {});
+
+// ---- structured output --------------------------------------------------------------------------
+
+struct AnswerShape {
+    std::string schema = {};         // JSON Schema of the answer, an object
+    std::string name = "answer";     // of the schema, or of the tool that takes the answer
+    enum class Way : std::uint8_t {  // how the model is told
+        automatic,                   // response_format for OpenAI's formats, else a tool
+        response_format,
+        tool,    // it must call a tool whose arguments are the answer
+        prompt,  // in words, for servers that have neither
+    } way = Way::automatic;
+    std::size_t retries = 3;  // how often the model is told what is wrong with its answer
+};
+
+struct ShapedDone {
+    std::string json = {};  // it fits the schema
+    std::size_t attempts = 1;
+    ChatDone chat = {};  // the last attempt
+};
+
+// A turn whose answer is JSON of a given shape. An answer that is not is sent back with what is
+// wrong; unprocessable when the last retry did not help, and when the turn ended in another way
+// (see chat_outcome_name in the message). All attempts are in the log.
+Result<ShapedDone> chat_shaped(Memory& memory, const ConversationId& name,
+                               const BeginRequest& request, Model& model, const AnswerShape& shape,
+                               const ChatOptions& options = {});
 
 }  // namespace palimpsest

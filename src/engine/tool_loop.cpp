@@ -282,6 +282,7 @@ Result<ToolLoop::Next> ToolLoop::work(const Round& round, const std::vector<Pend
                                                          : "the same calls were made again");
     if (stopping()) return give_up(round, open, Outcome::interrupted, "the turn was stopped");
     if (!open.empty()) return work_open(round, open, log, begun);
+    if (ended_by(calls)) return Next::end;
     BeginRequest request = turn_.request;
     const std::string messages = "[" + turn_.preamble + "]";
     request.messages = messages;
@@ -345,7 +346,7 @@ Result<ToolLoop::Next> ToolLoop::work_open(const Round& round, const std::vector
     });
     if (!waiting.empty() && !stopping())
         return suspend(round, results, std::move(waiting), log.answered.size());
-    if (!stopping()) {
+    if (!stopping() && !ended_by(open)) {
         PAL_TRY(next, begin_round(round, write_results(turn_.request.format, results)));
         begun = std::move(next);
         return Next::ask;
@@ -353,8 +354,15 @@ Result<ToolLoop::Next> ToolLoop::work_open(const Round& round, const std::vector
     for (const PendingCall& call : waiting)
         results.push_back({call.id, not_run("the turn was stopped"), true});
     PAL_CHECK(write(write_results(turn_.request.format, results), key_of(round, "/end"), {}));
-    done_.outcome = Outcome::interrupted;
+    if (stopping()) done_.outcome = Outcome::interrupted;
     return Next::end;
+}
+
+bool ToolLoop::ended_by(const std::vector<PendingCall>& calls) const {
+    return std::ranges::any_of(calls, [&](const PendingCall& call) {
+        const Tool* tool = find_tool(call.name);
+        return tool && tool->ends && !refuse_call(call, tool);
+    });
 }
 
 // The results of all but the last wave are written with the note that starts the next one.

@@ -53,6 +53,8 @@ private:
     std::optional<ChatDone::Outcome> limit() const;
     bool nudged() const;
     bool waits(const PendingCall& call) const;
+    // One of them is a call of a tool that ends the turn, and could run.
+    bool ended_by(const std::vector<PendingCall>& calls) const;
     const Tool* find_tool(std::string_view name) const;
     bool tell(const ChatEvent& event);
     void tell_compaction(const Begun& begun);
