@@ -71,6 +71,14 @@ public:
     virtual Result<SummaryText> summarize(const SummaryCall& call) = 0;
 };
 
+struct SummarizerOptions {
+    std::string prompt_file = {};     // replaces the words in which a model is asked for a summary
+    std::uint64_t window_tokens = 0;  // most that it is sent; 0: the smallest window of its models
+};
+// Summaries by models. A policy that names one of them gets that one, else the first is asked.
+Result<std::shared_ptr<Summarizer>> make_summarizer(std::vector<std::shared_ptr<Model>> models,
+                                                    const SummarizerOptions& options = {});
+
 // For demos and tests, offline: repeats the latest user message, word by word, and says how much
 // it was sent.
 std::unique_ptr<Model> make_echo_model();
