@@ -77,3 +77,11 @@ fuzz:
 
 format: install
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
+
+# The examples against the real services, with the keys in the environment.
+test-live:
+	@if [ -z "$$OPENAI_API_KEY$$ANTHROPIC_API_KEY" ]; then \
+	  echo "skipped: set OPENAI_API_KEY or ANTHROPIC_API_KEY"; \
+	else \
+	  $(MAKE) build && for e in build/release/example_*; do echo "== $$e"; $$e || exit 1; done; \
+	fi

@@ -1,8 +1,9 @@
 // chat: a conversation at the terminal, or line by line through a pipe.
 //
-// Every line of input is one message. The answer is printed as it comes; below it, on standard
-// error, what was sent and what was left out. Ctrl-C stops the answer and keeps what there is of
-// it; at the prompt it ends the program.
+// Every line of input is one message; one that ends in a backslash goes on in the next. In a
+// dialogue (or with --commands) a line that begins with a slash is a command. The answer is printed
+// as it comes; below it, on standard error, what was sent and what was left out. Ctrl-C stops the
+// answer and keeps what there is of it; at the prompt it ends the program.
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "cli/chat_commands.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/open.h"
@@ -24,6 +26,7 @@ namespace {
 
 constexpr Flag flags[] = {
     {"system", "TEXT", "A system prompt: sent before everything else, not part of the log."},
+    {"commands", "", "Lines that begin with / are commands also when no terminal is there."},
 };
 
 // Lines of the standard input. A line of a terminal ends early (as none) on Ctrl-C.
@@ -114,8 +117,10 @@ Result<std::string> messages_of(FormatId format, const std::string& system, std:
     return "[" + std::string(*preamble.raw) + "," + std::string(*said.raw) + "]";
 }
 
-Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model,
-                      std::string_view line) {
+Result<void> one_turn(ChatRoom& room, std::string_view line) {
+    Invocation& call = room.call;
+    const ConversationId& name = room.name;
+    Model& model = *room.model;
     PAL_TRY(messages, messages_of(model.format(), call.arguments.get("system").value_or(""), line));
     SafeStream stream(call.out);
     const auto on_event = [&](const ChatEvent& event) {
@@ -130,6 +135,10 @@ Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model
         chat(*call.memory, name,
              {.messages = messages, .format = model.format(), .model = std::string(model.name())},
              model, {.on_event = on_event}));
+    room.spent += turn.cost.value_or(0);
+    room.usage.input += turn.usage.input;
+    room.usage.cached += turn.usage.cached;
+    room.usage.output += turn.usage.output;
     if (call.json()) {
         print_turn_json(call.out, name, turn);
     } else {
@@ -137,8 +146,23 @@ Result<void> one_turn(Invocation& call, const ConversationId& name, Model& model
         call.out.line("");
     }
     PAL_CHECK(call.out.flush());
-    if (!call.json()) std::fprintf(stderr, "%s\n", status_line(turn).c_str());
+    if (call.json()) return {};
+    std::fprintf(stderr, "%s %s\n", status_line(turn).c_str(), window_status(room).c_str());
     return {};
+}
+
+// One message, over several lines where each but the last ends in a backslash.
+std::optional<std::string> next_message(Invocation& call, LineReader& lines, bool dialogue) {
+    std::string message;
+    for (;;) {
+        if (dialogue) call.out.write(call.out.styled(Style::bold, message.empty() ? "> " : ". "));
+        if (!call.out.flush()) return std::nullopt;
+        std::optional<std::string> line = lines.next();
+        if (!line) return message.empty() ? std::nullopt : std::optional(message);
+        if (!line->ends_with('\\')) return message + *line;
+        line->pop_back();
+        message += *line + "\n";
+    }
 }
 
 }  // namespace
@@ -153,15 +177,23 @@ Result<int> run_chat(Invocation& call) {
         call.arguments.size() ? call.arguments[0] : "chat_" + hex(random_log_id()).substr(0, 12);
     if (call.arguments.size() == 0) std::fprintf(stderr, "conversation %s\n", name.id.c_str());
     PAL_TRY(model, open_model(call.settings));
+    ChatRoom room{.call = call, .name = name, .model = std::move(model)};
+    const bool commands = dialogue || call.arguments.has("commands");
     catch_interrupts();
     LineReader lines;
-    for (;;) {
-        if (dialogue) call.out.write(call.out.styled(Style::bold, "> "));
-        PAL_CHECK(call.out.flush());
-        const std::optional<std::string> line = lines.next();
+    while (!room.over) {
+        const std::optional<std::string> line = next_message(call, lines, dialogue);
         if (!line) break;
-        if (line->find_first_not_of(" \t\r") == line->npos) continue;
-        PAL_CHECK(one_turn(call, name, *model, *line));
+        if (line->find_first_not_of(" \t\r\n") == line->npos) continue;
+        if (commands && run_chat_command(room, *line)) {
+            PAL_CHECK(call.out.flush());
+            continue;
+        }
+        if (auto turn = one_turn(room, *line); !turn) {
+            if (!dialogue) return std::unexpected(std::move(turn).error());
+            // What was said is stored; the next try may do better.
+            std::fprintf(stderr, "pal: %s\n", printable(turn.error().message).c_str());
+        }
         // In a dialogue Ctrl-C stopped the answer, not the program.
         if (interrupted() && !dialogue) break;
         forget_interrupt();
