@@ -4,8 +4,9 @@
 # make bench     measures, ratios in one run          make eval      holds us against PAL_DATA
 # make sanitize  every test under ASan+UBSan and TSan make coverage  lines and branches
 # make soak      kills, power cuts, full disks        make fuzz      parsers against anything
+# make test-live runs the examples against OpenAI or Anthropic, with a key in the environment
 .DEFAULT_GOAL := build
-.PHONY: install build run test bench eval format coverage sanitize soak fuzz
+.PHONY: install build run test bench eval format coverage sanitize soak fuzz test-live
 
 JOBS ?= $(shell nproc)
 # configure PRESET: quiet unless it fails.
@@ -79,9 +80,8 @@ format: install
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
 
 # The examples against the real services, with the keys in the environment.
-test-live:
+test-live: install
 	@if [ -z "$$OPENAI_API_KEY$$ANTHROPIC_API_KEY" ]; then \
-	  echo "skipped: set OPENAI_API_KEY or ANTHROPIC_API_KEY"; \
-	else \
-	  $(MAKE) build && for e in build/release/example_*; do echo "== $$e"; $$e || exit 1; done; \
-	fi
+	    echo "skipped: set OPENAI_API_KEY or ANTHROPIC_API_KEY"; exit 0; fi; \
+	$(call configure,release); cmake --build build/release -j $(JOBS) --target examples && \
+	for program in build/release/example_*; do echo "== $$(basename $$program)"; "$$program" || exit 1; done

@@ -1,9 +1,11 @@
 # examples/X.cpp become the programs example_X; tests/examples runs them against a scripted server.
 file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cpp)
+add_custom_target(examples)
 foreach(file ${examples})
   get_filename_component(name ${file} NAME_WE)
   add_executable(example_${name} ${file})
   target_link_libraries(example_${name} PRIVATE pal_engine)
+  add_dependencies(examples example_${name})
   if(TARGET examples_test)
     add_dependencies(examples_test example_${name})
   endif()

@@ -130,6 +130,17 @@ using Decisions = std::map<std::string, Decision>;  // by the id of the call
 Result<ChatDone> resume(Memory& memory, const ConversationId& name, Model& model,
                         const ChatOptions& options = {}, const Decisions& decisions = {});
 
+// ---- what it took -------------------------------------------------------------------------------
+
+struct UsageRow {
+    std::string day = {};  // "2026-11-15", UTC
+    std::size_t calls = 0;
+    Usage usage = {};
+    double cost = 0;  // dollars, of the calls whose price is known
+};
+// All calls of a conversation and of what it was forked from, by day, oldest first.
+Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId& name);
+
 // ---- structured output --------------------------------------------------------------------------
 
 struct AnswerShape {

@@ -105,6 +105,13 @@ Result<void> show_cost(ChatRoom& room, Words) {
                        std::to_string(room.usage.output) + " out, $" + dollars);
     const std::string window = window_status(room);
     if (!window.empty()) room.call.out.line(window);
+    PAL_TRY(days, usage_by_day(*room.call.memory, room.name));
+    for (const UsageRow& day : days) {
+        std::snprintf(dollars, sizeof dollars, "%.4f", day.cost);
+        room.call.out.line(day.day + ": " + std::to_string(day.calls) + " calls, " +
+                           std::to_string(day.usage.input) + " tokens in, " +
+                           std::to_string(day.usage.output) + " out, $" + dollars);
+    }
     return {};
 }
 

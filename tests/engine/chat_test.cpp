@@ -400,3 +400,25 @@ TEST(chat, items_of_one_answer_are_stored_together_and_in_order) {
     for (std::size_t i = 1; i <= 3; ++i)
         EXPECT_EQ(std::get<MessageEntry>((*log)[i].body).answers, (*log)[0].seq);
 }
+
+TEST(chat, what_all_calls_took_is_summed_by_day) {
+    MemoryOptions own;
+    own.models.push_back({.name = "scripted", .input_price = 1e4, .output_price = 1e4});
+    Time now = Time(std::chrono::hours(24));
+    own.store.clock = [&] { return now; };
+    auto store = open_store("memory:?ttl=0&max=0", own.store);
+    Memory memory(std::move(*store), own);
+    ScriptedModel model;
+    Counter counter;
+    model.asks_for({{"look", "{}"}}).says("done").says("next day");
+    ASSERT_TRUE(chat(memory, alice, {.messages = hello}, model, {.tools = {counter.tool()}}));
+    now += std::chrono::hours(24);
+    ASSERT_TRUE(chat(memory, alice, {.messages = hello}, model));
+    const auto days = usage_by_day(memory, alice);
+    ASSERT_TRUE(days && days->size() == 2u);
+    EXPECT_EQ((*days)[0].day, "1970-01-02");
+    EXPECT_EQ((*days)[0].calls, 2u);
+    EXPECT_EQ((*days)[0].usage.input, 200u);
+    EXPECT_NEAR((*days)[0].cost, 2.2, 1e-9);
+    EXPECT_EQ((*days)[1].calls, 1u);
+}
