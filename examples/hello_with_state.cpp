@@ -1,6 +1,6 @@
 // Hello, with the conversation as bytes that the caller keeps.
 #include "example.h"
-#include "palimpsest/state.h"
+#include "palimpsest/chat.h"
 
 int main() {
     const auto model = example::open_model();

@@ -1,4 +1,4 @@
-#include "palimpsest/session.h"
+#include "palimpsest/chat.h"
 
 #include "base/json_write.h"
 
@@ -22,16 +22,16 @@ std::vector<Message> messages_from(const View& view, std::size_t first) {
 
 }  // namespace
 
-Session::Session(Memory& memory, ConversationId name, FormatId format)
+ConversationSession::ConversationSession(Memory& memory, ConversationId name, FormatId format)
     : memory_(memory), name_(std::move(name)), format_(format) {}
 
-Result<View> Session::view() {
+Result<View> ConversationSession::view() {
     auto view = memory_.view(name_);
     if (!view && view.error().code == ErrorCode::not_found) return View{};
     return view;
 }
 
-Result<std::vector<Message>> Session::items(std::optional<std::size_t> limit) {
+Result<std::vector<Message>> ConversationSession::items(std::optional<std::size_t> limit) {
     PAL_TRY(view, this->view());
     if (!limit || *limit >= view.items.size()) return messages_from(view, 0);
     // Forward to the next whole group, so that there are not more than was asked for.
@@ -41,7 +41,7 @@ Result<std::vector<Message>> Session::items(std::optional<std::size_t> limit) {
     return std::vector<Message>();
 }
 
-Result<void> Session::add(std::string_view messages, std::string operation) {
+Result<void> ConversationSession::add(std::string_view messages, std::string operation) {
     AppendRequest request{.messages = messages, .format = format_};
     request.write.key = std::move(operation);
     PAL_TRY(written, memory_.append(name_, request));
@@ -49,14 +49,14 @@ Result<void> Session::add(std::string_view messages, std::string operation) {
     return {};
 }
 
-Result<void> Session::hide_behind(Seq last_kept, std::string operation) {
+Result<void> ConversationSession::hide_behind(Seq last_kept, std::string operation) {
     WriteOptions write{.key = std::move(operation)};
     PAL_TRY(done, memory_.rewind(name_, last_kept, "session", write));
     (void)done;
     return {};
 }
 
-Result<std::vector<Message>> Session::pop(std::string operation) {
+Result<std::vector<Message>> ConversationSession::pop(std::string operation) {
     PAL_TRY(view, this->view());
     if (view.items.empty()) return std::vector<Message>();
     const std::size_t first = kept_before(view, 1);
@@ -65,14 +65,14 @@ Result<std::vector<Message>> Session::pop(std::string operation) {
     return messages_from(view, first);
 }
 
-Result<void> Session::clear(std::string operation) {
+Result<void> ConversationSession::clear(std::string operation) {
     PAL_TRY(view, this->view());
     if (view.items.empty()) return {};
     return hide_behind(Seq{}, std::move(operation));
 }
 
-Result<void> Session::replace_suffix(std::size_t count, std::string_view messages,
-                                     const std::string& operation) {
+Result<void> ConversationSession::replace_suffix(std::size_t count, std::string_view messages,
+                                                 const std::string& operation) {
     if (operation.empty())
         return fail(ErrorCode::invalid_request, "a transaction needs the id of its operation",
                     "operation");

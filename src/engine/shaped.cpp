@@ -11,6 +11,7 @@
 #include "base/json_schema.h"
 #include "base/json_write.h"
 #include "engine/tool_calls.h"
+#include "engine/tool_dialects.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"
 
@@ -56,26 +57,15 @@ Result<std::string> with_field(std::string_view parameters, std::string_view nam
     return out;
 }
 
-std::string response_format(FormatId format, const AnswerShape& shape) {
-    std::string out;
-    JsonWriter writer(out);
-    writer.begin_object();
-    if (format == FormatId::openai_responses) writer.key("format").begin_object();
-    writer.field("type", "json_schema");
-    if (format == FormatId::openai_chat) writer.key("json_schema").begin_object();
-    writer.field("name", shape.name).key("schema").raw(shape.schema);
-    writer.end_object().end_object();
-    return out;
+std::string response_format(const ToolDialect& dialect, const AnswerShape& shape) {
+    return std::string(dialect.shape_open) + "\"name\":" + json_string(shape.name) +
+           ",\"schema\":" + shape.schema + std::string(dialect.shape_close);
 }
 
-std::string tool_choice(FormatId format, const AnswerShape& shape, bool others) {
-    if (format == FormatId::anthropic)
-        return others ? R"({"type":"any"})"
-                      : R"({"type":"tool","name":)" + json_string(shape.name) + "}";
-    if (others) return R"("required")";
-    if (format == FormatId::openai_responses)
-        return R"({"type":"function","name":)" + json_string(shape.name) + "}";
-    return R"({"type":"function","function":{"name":)" + json_string(shape.name) + "}}";
+std::string tool_choice(const ToolDialect& dialect, const AnswerShape& shape, bool others) {
+    if (others) return std::string(dialect.choice_any);
+    return std::string(dialect.choice_open) + json_string(shape.name) +
+           std::string(dialect.choice_close);
 }
 
 std::string instruction(const AnswerShape& shape) {
@@ -149,10 +139,14 @@ private:
     Result<void> prepare() {
         if (request_.write.key.empty()) request_.write.key = "shaped_" + hex(random_log_id());
         Way way = shape_.way;
-        if (way == Way::automatic)
-            way = model_.format() == FormatId::anthropic || request_.format == FormatId::anthropic
-                      ? Way::tool
-                      : Way::response_format;
+        const ToolDialect& dialect = tool_dialect_of(request_.format);
+        const bool has_field =
+            !dialect.shape_field.empty() && !tool_dialect_of(model_.format()).shape_field.empty();
+        if (way == Way::automatic) way = has_field ? Way::response_format : Way::tool;
+        if (way == Way::response_format && !has_field)
+            return fail(ErrorCode::invalid_request,
+                        "this format has no field for the shape of an answer: ask by a tool",
+                        "way");
         if (way == Way::tool) return offer_tool();
         if (way == Way::prompt) {
             PAL_TRY(messages, with_system(request_, instruction(shape_)));
@@ -160,17 +154,17 @@ private:
             request_.messages = messages_;
             return {};
         }
-        const bool items = request_.format == FormatId::openai_responses;
-        PAL_TRY(parameters, with_field(request_.parameters, items ? "text" : "response_format",
-                                       response_format(request_.format, shape_)));
+        PAL_TRY(parameters, with_field(request_.parameters, dialect.shape_field,
+                                       response_format(dialect, shape_)));
         request_.parameters = std::move(parameters);
         return {};
     }
 
     Result<void> offer_tool() {
         const bool others = !options_.tools.empty() || !request_.tools.empty();
-        PAL_TRY(parameters, with_field(request_.parameters, "tool_choice",
-                                       tool_choice(request_.format, shape_, others)));
+        PAL_TRY(parameters,
+                with_field(request_.parameters, "tool_choice",
+                           tool_choice(tool_dialect_of(request_.format), shape_, others)));
         request_.parameters = std::move(parameters);
         // A call whose arguments do not fit is refused by the loop, and the model told why.
         if (!others) options_.rounds_max = std::min(options_.rounds_max, shape_.retries + 1);

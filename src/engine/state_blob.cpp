@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "base/json_write.h"
+#include "palimpsest/chat.h"
 #include "palimpsest/format.h"
-#include "palimpsest/state.h"
 
 namespace palimpsest {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_write.h"
+#include "engine/tool_dialects.h"
 #include "format/canonical.h"
 #include "palimpsest/format.h"
 
@@ -12,22 +13,15 @@ namespace {
 
 constexpr std::string_view any_object = R"({"type":"object","properties":{}})";
 
-void write_definition(JsonWriter& out, FormatId format, const Tool& tool) {
+std::string definition(const ToolDialect& dialect, const Tool& tool) {
     const std::string_view schema = tool.schema.empty() ? any_object : tool.schema;
-    out.begin_object();
-    if (format == FormatId::anthropic) {
-        out.field("name", tool.name).field("description", tool.description);
-        out.key("input_schema").raw(schema).end_object();
-        return;
-    }
-    out.field("type", "function");
-    if (format == FormatId::openai_chat) out.key("function").begin_object();
-    out.field("name", tool.name).field("description", tool.description);
-    out.key("parameters").raw(schema);
-    // There it is the default, and refuses schemas that are not written for it.
-    if (format == FormatId::openai_responses) out.key("strict").boolean(false);
-    if (format == FormatId::openai_chat) out.end_object();
-    out.end_object();
+    std::string out(dialect.tool_open);
+    out += "\"name\":" + json_string(tool.name) +
+           ",\"description\":" + json_string(tool.description) + ",\"" +
+           std::string(dialect.schema_field) + "\":";
+    out += schema;
+    out += dialect.tool_close;
+    return out;
 }
 
 Result<void> check_tools(const ChatOptions& options) {
@@ -46,17 +40,6 @@ Result<void> check_tools(const ChatOptions& options) {
                         "the schema of the tool " + tool.name + " is not a JSON object", "tools");
     }
     return {};
-}
-
-void write_anthropic_results(JsonWriter& out, std::span<const CallResult> results) {
-    out.begin_object().field("role", "user").key("content").begin_array();
-    for (const CallResult& result : results) {
-        out.begin_object().field("type", "tool_result").field("tool_use_id", result.id);
-        out.field("content", result.text);
-        if (result.is_error) out.key("is_error").boolean(true);
-        out.end_object();
-    }
-    out.end_array().end_object();
 }
 
 }  // namespace
@@ -90,28 +73,19 @@ Result<std::string> text_of_answer(std::span<const Message> answer) {
 }
 
 std::string write_results(FormatId format, std::span<const CallResult> results) {
-    std::string json;
-    JsonWriter out(json);
-    if (results.empty()) return json;
-    if (format == FormatId::anthropic) {
-        write_anthropic_results(out, results);
-        return json;
+    if (results.empty()) return "";
+    const ToolDialect& dialect = tool_dialect_of(format);
+    std::string out(dialect.results_open);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (i > 0) out += ',';
+        out += dialect.result_id;
+        append_json_string(out, results[i].id);
+        out += dialect.result_text;
+        append_json_string(out, results[i].text);
+        if (results[i].is_error) out += dialect.result_error;
+        out += '}';
     }
-    for (const CallResult& result : results) {
-        if (!json.empty()) json += ',';
-        JsonWriter one(json);
-        one.begin_object();
-        if (format == FormatId::openai_chat)
-            one.field("role", "tool")
-                .field("tool_call_id", result.id)
-                .field("content", result.text);
-        else
-            one.field("type", "function_call_output")
-                .field("call_id", result.id)
-                .field("output", result.text);
-        one.end_object();
-    }
-    return json;
+    return out + std::string(dialect.results_close);
 }
 
 Result<std::string> write_tools(FormatId format, std::string_view given,
@@ -126,7 +100,7 @@ Result<std::string> write_tools(FormatId format, std::string_view given,
             return fail(ErrorCode::invalid_request, "tools must be a JSON list", "tools");
         for (const JsonValue one : list.root().elements()) out.raw(one.raw());
     }
-    for (const Tool& tool : options.tools) write_definition(out, format, tool);
+    for (const Tool& tool : options.tools) out.raw(definition(tool_dialect_of(format), tool));
     if (options.recall) out.raw(recall_tool(format));
     out.end_array();
     return json == "[]" ? std::string() : json;

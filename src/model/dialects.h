@@ -19,6 +19,7 @@ struct Dialect {
     std::string_view version;
     std::string_view list_field;     // of the request's body
     std::string_view limit_field;    // that a request must have; "": it may go without
+    std::string_view cap_field;      // how many tokens an answer may take at most
     std::string_view stream_fields;  // what asks for a stream, with usage
     // Where a request names those that begin alike, for the provider's cache; "": nowhere.
     std::string_view cache_key_field = {};

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/dialects.h"
 #include "palimpsest/model.h"
 #include "token/models.h"
 
@@ -12,10 +13,7 @@ namespace palimpsest {
 namespace {
 
 std::string limit_parameter(FormatId format, std::uint32_t tokens) {
-    const std::string_view field = format == FormatId::openai_chat        ? "max_completion_tokens"
-                                   : format == FormatId::openai_responses ? "max_output_tokens"
-                                                                          : "max_tokens";
-    return "{\"" + std::string(field) + "\":" + std::to_string(tokens) + "}";
+    return "{\"" + std::string(dialect_of(format).cap_field) + "\":" + std::to_string(tokens) + "}";
 }
 
 Result<std::string> text_of(const Reply& reply) {

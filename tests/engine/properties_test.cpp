@@ -260,10 +260,9 @@ TEST(properties, a_fault_at_any_call_of_the_store_leaves_a_log_that_loads_and_ca
         bool all_done = true;
         for (const char* text : {"one", "two", "three"}) {
             const std::string said = user(text);
-            all_done &=
-                chat(memory, alice, {.messages = said, .policy = policy, .write = {.key = text}},
-                     *model)
-                    .has_value();
+            all_done &= chat(memory, alice,
+                             {.messages = said, .policy = policy, .write = {.key = text}}, *model)
+                            .has_value();
             all_done &=
                 memory.checkpoint(alice, text, "{}", {.key = std::string("c") + text}).has_value();
         }

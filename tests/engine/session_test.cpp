@@ -1,5 +1,5 @@
 // A conversation as frameworks see it: get, add, pop, clear, replace the end.
-#include "palimpsest/session.h"
+#include "palimpsest/chat.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ const std::string with_tool =
 
 TEST(session, gives_the_latest_items_in_whole_groups) {
     Memory memory = open_memory();
-    Session session(memory, alice);
+    ConversationSession session(memory, alice);
     EXPECT_EQ(joined(session.items()), "");
     ASSERT_TRUE(session.add(with_tool));
     EXPECT_EQ(joined(session.items()), "a call:c1 r b c");
@@ -41,7 +41,7 @@ TEST(session, gives_the_latest_items_in_whole_groups) {
 
 TEST(session, pops_the_newest_item_with_what_belongs_to_it) {
     Memory memory = open_memory();
-    Session session(memory, alice);
+    ConversationSession session(memory, alice);
     ASSERT_TRUE(session.add(with_tool));
     EXPECT_EQ(joined(session.pop()), "c");
     EXPECT_EQ(joined(session.pop()), "b");
@@ -54,7 +54,7 @@ TEST(session, pops_the_newest_item_with_what_belongs_to_it) {
 
 TEST(session, clears_and_goes_on) {
     Memory memory = open_memory();
-    Session session(memory, alice);
+    ConversationSession session(memory, alice);
     ASSERT_TRUE(session.clear());
     ASSERT_TRUE(session.add(with_tool));
     ASSERT_TRUE(session.clear());
@@ -65,7 +65,7 @@ TEST(session, clears_and_goes_on) {
 
 TEST(session, an_operation_that_is_repeated_counts_once) {
     Memory memory = open_memory();
-    Session session(memory, alice);
+    ConversationSession session(memory, alice);
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(session.add(with_tool, "op1"));
     for (int i = 0; i < 2; ++i)
         ASSERT_TRUE(session.replace_suffix(2, list({user("x"), assistant("y")}), "op2"));
@@ -79,16 +79,17 @@ TEST(session, a_transaction_that_was_cut_anywhere_is_finished_by_its_repeat) {
         Traffic setup;
         {
             Memory memory(std::make_unique<WrappedStore>(*store, setup));
-            ASSERT_TRUE(Session(memory, alice).add(with_tool));
+            ASSERT_TRUE(ConversationSession(memory, alice).add(with_tool));
         }
         Traffic traffic;
         bool whole = false;
         {
             Memory memory(std::make_unique<WrappedStore>(*store, traffic, Fault{at, at % 2 == 0}));
-            whole = Session(memory, alice).replace_suffix(1, user("x"), "op").has_value();
+            whole =
+                ConversationSession(memory, alice).replace_suffix(1, user("x"), "op").has_value();
         }
         Memory memory(std::move(store));
-        Session session(memory, alice);
+        ConversationSession session(memory, alice);
         ASSERT_TRUE(session.replace_suffix(1, user("x"), "op"));
         EXPECT_EQ(joined(session.items()), "a call:c1 r b x") << at;
         if (whole && traffic.calls < at) break;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "palimpsest/state.h"
+#include "palimpsest/chat.h"
 #include "support/scripted_model.h"
 
 using namespace palimpsest;
