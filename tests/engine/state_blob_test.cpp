@@ -128,8 +128,10 @@ TEST(state_blob, summaries_stay_summaries_over_turns) {
     std::string state;
     for (int i = 0; i < 8; ++i) {
         ScriptedModel model;
-        model.says("answer " + std::to_string(i));
-        const std::string said = user("question " + std::to_string(i));
+        std::string long_text;
+        for (int n = 0; n < 200; ++n) long_text += " word" + std::to_string(n);
+        model.says("answer " + std::to_string(i) + long_text);
+        const std::string said = user("question " + std::to_string(i) + long_text);
         const auto turn = chat_with_state(state, {.messages = said}, model, options);
         ASSERT_TRUE(turn) << turn.error().message;
         state = turn->state;
