@@ -40,7 +40,7 @@ public:
     explicit Conversion(const Format& to) : to_(to) {}
 
     Result<void> add(const Message& message) {
-        if (message.format == to_.id) {
+        if (message.format == to_.id && !is_prompt(message)) {
             flush();
             rendered_.messages.push_back(message);
             return {};
@@ -70,6 +70,12 @@ public:
     }
 
 private:
+    // A leading system message of a format that has a field for it.
+    bool is_prompt(const Message& message) const {
+        return message.shape.role == Role::system && !to_.cut.system_field.empty() &&
+               rendered_.messages.empty() && !pending_;
+    }
+
     // Leading system messages leave the list. Gives whether the message stays in it.
     bool hoist(NeutralMessage& message) {
         if (!rendered_.messages.empty() || pending_) {

@@ -160,3 +160,16 @@ TEST(render, makes_any_log_of_any_formats_sendable_in_any_format) {
         }
     }
 }
+
+TEST(render, a_leading_system_message_in_anthropics_own_format_goes_to_its_field) {
+    const auto system = make_message(FormatId::anthropic, Role::system, "be brief");
+    const auto said = make_message(FormatId::anthropic, Role::user, "hi");
+    ASSERT_TRUE(system && said);
+    const std::vector<Message> messages = {*system, *said};
+    const auto rendered = render(FormatId::anthropic, messages);
+    ASSERT_TRUE(rendered) << rendered.error().message;
+    EXPECT_EQ(rendered->system, "be brief");
+    ASSERT_EQ(rendered->messages.size(), 1u);
+    EXPECT_EQ(view_of(rendered->messages[0].raw), view_of(said->raw));
+    EXPECT_TRUE(rendered->notes.empty());
+}
