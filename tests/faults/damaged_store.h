@@ -19,10 +19,10 @@ inline std::filesystem::path quick_place() {
     return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
 }
 
-using Contents = std::map<std::string, std::vector<std::string>>;  // texts by conversation
+using StoredTexts = std::map<std::string, std::vector<std::string>>;  // texts by conversation
 
-inline Contents make_store(const std::string& url) {
-    Contents contents;
+inline StoredTexts make_store(const std::string& url) {
+    StoredTexts contents;
     const auto store = open_good(url);
     for (int i = 0; i < 60; ++i) {
         const std::string name = "c" + std::to_string(i % 12);
@@ -63,7 +63,7 @@ inline void read_one(Store& store, const std::string& name, const std::vector<st
         if (text_of((*entries)[i]) != texts[i]) verdict.wrong = "an entry of " + name;
 }
 
-inline Verdict judge(const std::string& url, const Contents& contents) {
+inline Verdict judge(const std::string& url, const StoredTexts& contents) {
     Verdict verdict;
     const Result<std::unique_ptr<Store>> store = open_store(url);
     if (!store) {

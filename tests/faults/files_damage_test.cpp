@@ -36,7 +36,7 @@ fs::path largest_log(const TestFolder& folder) {
 
 TEST(files_damage, a_flipped_byte_is_never_given_out_as_right) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(url_of(folder));
+    const StoredTexts contents = make_store(url_of(folder));
     const std::vector<fs::path> files = files_of(folder);
     std::map<fs::path, std::string> whole;
     for (const fs::path& file : files) whole[file] = bytes_of_file(file.string());
@@ -95,7 +95,7 @@ TEST(files_damage, one_bad_record_hides_no_other) {
 
 TEST(files_damage, a_cut_file_is_found_and_the_others_are_served) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(url_of(folder));
+    const StoredTexts contents = make_store(url_of(folder));
     const fs::path path = largest_log(folder);
     const std::string whole = bytes_of_file(path.string());
     for (std::size_t length = 0; length < whole.size(); length += whole.size() / 23 + 1) {
@@ -113,7 +113,7 @@ TEST(files_damage, a_cut_file_is_found_and_the_others_are_served) {
 TEST(files_damage, a_missing_or_old_index_is_made_anew) {
     const TestFolder folder(quick_place());
     const std::string index = folder.file("store/index");
-    Contents contents = make_store(url_of(folder));
+    StoredTexts contents = make_store(url_of(folder));
     const std::string old = bytes_of_file(index);
     {
         const auto store = open_good(url_of(folder));
@@ -132,7 +132,7 @@ TEST(files_damage, a_missing_or_old_index_is_made_anew) {
 
 TEST(files_damage, half_a_record_at_the_end_of_a_file_is_cut_off_when_the_index_is_lost) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(url_of(folder));
+    const StoredTexts contents = make_store(url_of(folder));
     const fs::path path = largest_log(folder);
     put(path, bytes_of_file(path.string()) + "PALr half of a record");
     fs::remove(folder.file("store/index"));

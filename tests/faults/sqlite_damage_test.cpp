@@ -24,7 +24,7 @@ void put_file(const std::string& path, std::string_view bytes) {
 
 TEST(sqlite_damage, a_truncated_file_is_refused_or_right) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(folder.url());
+    const StoredTexts contents = make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
     int refused = 0, lengths = 0;
@@ -48,7 +48,7 @@ std::size_t count_of(const CheckReport& report, std::string_view what) {
 // What is called whole must be no more than what the pages that are left can hold.
 TEST(sqlite_damage, a_truncated_file_is_looked_into_as_far_as_it_goes) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(folder.url());
+    const StoredTexts contents = make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
     std::size_t most = 0;
@@ -69,7 +69,7 @@ TEST(sqlite_damage, a_truncated_file_is_looked_into_as_far_as_it_goes) {
 // Without its first page nothing says where the tables are; all stores have them in one place.
 TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(folder.url());
+    const StoredTexts contents = make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
     constexpr std::size_t page = 8192;
@@ -87,7 +87,7 @@ TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
 
 TEST(sqlite_damage, a_flipped_byte_is_never_given_out_as_right) {
     const TestFolder folder(quick_place());
-    const Contents contents = make_store(folder.url());
+    const StoredTexts contents = make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
     std::mt19937_64 random(setting("PAL_SEED", 1));
