@@ -104,7 +104,7 @@ TEST(sqlite_store, is_not_created_when_that_is_not_wanted) {
 
 TEST(sqlite_store, explains_options_that_it_does_not_have) {
     const TestFolder folder;
-    EXPECT_NE(open_error(folder.url() + "?speed=11").find("sync and readers"), std::string::npos);
+    EXPECT_NE(open_error(folder.url() + "?speed=11").find("sync, readers and ttl"), std::string::npos);
     EXPECT_NE(open_error(folder.url() + "?sync=maybe").find("full"), std::string::npos);
     EXPECT_NE(open_error("sqlite:").find("path"), std::string::npos);
     EXPECT_NE(open_error("sqlite:/no/such/folder/x.db").find("folder"), std::string::npos);
