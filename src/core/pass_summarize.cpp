@@ -198,6 +198,8 @@ PassResult fold(const PassInput& given, Options options) {
             return old;
         });
     for (Groups& part : divide(input, all, options)) {
+        // A summary by itself is as short as it gets.
+        if (part.size() == 1 && first_item(input, part[0]).kind == ItemKind::summary) continue;
         std::uint64_t before = 0;
         for (const std::size_t g : part) before += tokens_in(input, g);
         PlannedEdit edit;

@@ -104,6 +104,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     const std::uint64_t window = input.occasion.budget.window;
     PlanInput now = input;
     now.items = outline.items;
+    if (!outline.own.empty()) now.occasion.totals = totals_of(outline.items);
     PlanDraft draft(now, policy);
     for (std::size_t p = 0; p < passes.size(); ++p) {
         const PolicyPass& pass = passes[p];

@@ -37,10 +37,10 @@ def node_clients():
     # From version 7 on the client of OpenAI needs Node 22, which npm has too.
     newer = [] if int(version.lstrip("v").split(".")[0]) >= 22 else ["node@22"]
     modules = os.path.join(FOLDER, "node_modules")
+    node = os.path.join(modules, "node", "bin", "node") if newer else "node"
     reason = fetch(["npm", "install", "--prefix", FOLDER, "--no-audit", "--no-fund",
                     "--fetch-retries=0", "openai@7", "@anthropic-ai/sdk@1", *newer],
-                   os.path.join(modules, "@anthropic-ai", "sdk"))
-    node = os.path.join(modules, "node", "bin", "node") if newer else "node"
+                   node if newer else os.path.join(modules, "@anthropic-ai", "sdk"))
     return [node, os.path.join(SCRIPTS, "format_clients.mjs"), FOLDER], reason
 
 
