@@ -48,6 +48,10 @@ std::optional<std::int64_t> maybe(const std::optional<std::uint64_t>& number) {
 
 }  // namespace
 
+const PgStatement& PostgresStore::append_statement() {
+    return appending;
+}
+
 // A batch on its way through the checks.
 struct PostgresStore::Pending {
     const ConversationId& name;

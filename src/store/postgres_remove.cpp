@@ -91,6 +91,8 @@ Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connect
     std::vector<PgCall> calls;
     add_changes(held->family, held->logs, calls);
     PAL_CHECK(transaction.commit(std::move(calls)));
+    receipt.remains = {"dead rows until VACUUM FULL", "the write-ahead log until it is recycled",
+                       "replicas and backups"};
     return receipt;
 }
 

@@ -37,6 +37,9 @@ public:
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
 
+    // The one that appends to a conversation that is there; benchmarks hand it to pgbench.
+    static const PgStatement& append_statement();
+
 private:
     explicit PostgresStore(Options options);
     PgNow now() const;

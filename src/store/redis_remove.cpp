@@ -96,6 +96,8 @@ Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const 
     PAL_TRY(reply, change_tree(tag, tree, std::move(words)));
     if (reply.at(1) != "ok") return std::nullopt;
     forget_removed(tag, tree);
+    receipt.remains = {"the append-only file until BGREWRITEAOF", "snapshots until the next",
+                       "replicas and backups"};
     return receipt;
 }
 

@@ -1,0 +1,120 @@
+// What is Redis's own: passwords, TLS, settings that lose, expiry by the server, listings that are
+// mended.
+#include <thread>
+
+#include "live/live.h"
+
+namespace palimpsest::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string at_port(const RedisServer& server, const std::string& who, const std::string& rest) {
+    return "redis://" + who + "127.0.0.1:" + std::to_string(server.port()) + "/" + rest;
+}
+
+TEST(redis_server, asks_for_a_password_and_takes_the_right_one) {
+    const RedisServer server({"--requirepass", "secret word"});
+    for (const std::string who : {"", "wrong@"}) {
+        const auto refused = open_store(at_port(server, who, "0"));
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, ErrorCode::unauthorized) << refused.error().message;
+        EXPECT_EQ(refused.error().message.find("wrong"), std::string::npos);
+    }
+    const auto store = open_good(at_port(server, "default:secret%20word@", "2"));
+    EXPECT_TRUE(store->append({"t", "a"}, says("1")).has_value());
+    EXPECT_TRUE(open_good(at_port(server, "secret%20word@", "2"))
+                    ->head(ConversationId{"t", "a"})
+                    .has_value());
+}
+
+TEST(redis_server, speaks_tls_to_whom_it_can_prove_itself) {
+    const ServerFolder folder("");
+    const std::string key = folder.file("key.pem"), cert = folder.file("cert.pem");
+    (void)output_of(
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 "
+        "-addext subjectAltName=IP:127.0.0.1 -keyout " +
+        key + " -out " + cert + " 2>&1");
+    const RedisServer server({"--tls-port", std::to_string(free_port()), "--tls-cert-file", cert,
+                              "--tls-key-file", key, "--tls-ca-cert-file", cert,
+                              "--tls-auth-clients", "no"});
+    const std::string port = output_of("redis-cli -p " + std::to_string(server.port()) +
+                                       " config get tls-port | tail -1");
+    const std::string url = "rediss://127.0.0.1:" + std::to_string(std::stoi(port)) + "/0";
+    const auto refused = open_store(url);
+    ASSERT_FALSE(refused.has_value()) << "nobody vouches for that certificate";
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+    const auto store = open_good(url + "?ca=" + cert);
+    EXPECT_TRUE(store->append({"t", "a"}, says("sealed on its way")).has_value());
+    EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"sealed on its way"});
+}
+
+TEST(redis_server, that_forgets_keys_is_refused_unless_it_is_allowed) {
+    const RedisServer server({"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
+    const auto refused = open_store(at_port(server, "", "0"));
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+    const auto store = open_good(at_port(server, "", "0?eviction=allow"));
+    EXPECT_NE(store->durability().level.find("evicted"), std::string::npos);
+}
+
+TEST(redis_server, whose_memory_is_full_refuses_and_goes_on_reading) {
+    const RedisServer server({"--maxmemory", "4mb"});
+    const auto store = open_good(at_port(server, "", "0"));
+    const std::string large(100'000, 'x');
+    Result<Appended> done = store->append({"t", "a"}, says(large));
+    std::size_t kept = 0;
+    for (; kept < 200 && done; ++kept) done = store->append({"t", "a"}, says(large));
+    ASSERT_FALSE(done.has_value());
+    EXPECT_EQ(done.error().code, ErrorCode::no_space) << done.error().message;
+    EXPECT_EQ(texts_of(*store, {"t", "a"}).size(), kept);
+    (void)output_of("redis-cli -p " + std::to_string(server.port()) + " config set maxmemory 0");
+    EXPECT_TRUE(store->append({"t", "a"}, says("again")).has_value());
+}
+
+TEST(redis_expiry, a_conversation_lives_a_day_by_default_and_every_key_of_it_expires) {
+    RedisServer& server = *running().redis;
+    const std::string url = unique(server.url());
+    const auto store = open_good(url);
+    const auto made = store->append({"t", "a"}, says("1", "k"));
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(made->header.ttl, std::optional<Duration>(24h));
+    ASSERT_TRUE(store->append({"t", "a"}, {.entries = {{.body = CheckpointEntry{.name = "c"}}}})
+                    .has_value());
+    const std::string prefix = url.substr(url.find("prefix=") + 7);
+    const std::string keys =
+        output_of("for k in $(redis-cli -p " + std::to_string(server.port()) +
+                  " --scan --pattern '" + prefix + ":{t/a}:*'); do echo $k $(redis-cli -p " +
+                  std::to_string(server.port()) + " ttl $k); done");
+    EXPECT_EQ(std::ranges::count(keys, '\n'), 6) << keys;
+    EXPECT_EQ(keys.find(" -1"), std::string::npos) << "kept for ever:\n" << keys;
+}
+
+TEST(redis_expiry, a_listing_is_right_when_the_server_itself_has_removed_conversations) {
+    RedisServer& server = *running().redis;
+    const std::string url = unique(server.url());
+    const auto store = open_good(url);
+    for (const char* id : {"a", "b", "c"}) {
+        Batch batch = says("1");
+        batch.patch.owner = "ann";
+        ASSERT_TRUE(store->append({"t", id}, batch).has_value());
+    }
+    const std::string prefix = url.substr(url.find("prefix=") + 7);
+    (void)output_of("redis-cli -p " + std::to_string(server.port()) + " --scan --pattern '" +
+                    prefix + ":{t/b}:*' | xargs redis-cli -p " + std::to_string(server.port()) +
+                    " del");
+    for (const SortBy sort : {SortBy::created, SortBy::updated, SortBy::accessed}) {
+        const auto page = store->list({.tenant = "t", .sort = sort});
+        ASSERT_TRUE(page.has_value());
+        EXPECT_EQ(page->headers.size(), 2U);
+    }
+    const auto owned = store->list({.tenant = "t", .owner = "ann"});
+    ASSERT_TRUE(owned.has_value());
+    EXPECT_EQ(owned->headers.size(), 2U);
+    const auto again = store->append({"t", "b"}, says("anew"));
+    ASSERT_TRUE(again.has_value()) << again.error().message;
+    EXPECT_TRUE(again->created);
+}
+
+}  // namespace
+}  // namespace palimpsest::testing_support
