@@ -36,20 +36,21 @@ Result<std::string> cursor_at(const Call& call, const ListQuery& query, std::str
     return std::unexpected(header.error());
 }
 
-RouteReply write_page(const Page& page, bool has_more, std::string_view next) {
+RouteReply write_page(const Page& page, WriteHeader write, bool has_more, std::string_view next) {
     ListReply list;
-    for (const Header& header : page.headers) write_header(list.row(header.name.id), header);
+    for (const Header& header : page.headers) write(list.row(header.name.id), header);
     return list.end(has_more, next);
 }
 
 // The page before a place is the page after it in the other order, turned round.
-Result<RouteReply> page_before(Call& call, ListQuery query, std::string_view place) {
+Result<RouteReply> page_before(Call& call, ListQuery query, std::string_view place,
+                               WriteHeader write) {
     query.newest_first = !query.newest_first;
     PAL_TRY(cursor, cursor_at(call, query, place));
     query.after = cursor;
     PAL_TRY(page, call.site.memory.list(query));
     std::ranges::reverse(page.headers);
-    return write_page(page, !page.next.empty(), {});
+    return write_page(page, write, !page.next.empty(), {});
 }
 
 // {"metadata": null}: every field that is there now goes.
@@ -83,19 +84,23 @@ Result<RouteReply> repeat_create(Call& call, Seq) {
     return header_reply(header);
 }
 
-Result<RouteReply> list_conversations(Call& call) {
+Result<RouteReply> list_headers(Call& call, WriteHeader write) {
     ListQuery query = list_query(call);
     const auto after = call.query.text("after");
     const auto before = call.query.text("before");
     if (after && before)
         return fail(ErrorCode::invalid_request, "give 'after' or 'before', not both", "before");
-    if (before) return page_before(call, std::move(query), *before);
+    if (before) return page_before(call, std::move(query), *before, write);
     if (after) {
         PAL_TRY(cursor, cursor_at(call, query, *after));
         query.after = cursor;
     }
     PAL_TRY(page, call.site.memory.list(query));
-    return write_page(page, !page.next.empty(), page.next);
+    return write_page(page, write, !page.next.empty(), page.next);
+}
+
+Result<RouteReply> list_conversations(Call& call) {
+    return list_headers(call, write_header);
 }
 
 Result<RouteReply> get_conversation(Call& call) {

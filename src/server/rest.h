@@ -74,6 +74,9 @@ Result<HeaderPatch> header_patch_of(const Call& call);
 // A conflict that repeating cannot solve names what caused it.
 Error blame(Error error, const Call& call, std::string_view param);
 RouteReply header_reply(const Header& header);
+// A page of conversations, by the parameters of conversation_query; conversations.cpp.
+using WriteHeader = void (*)(JsonWriter& out, const Header& header);
+Result<RouteReply> list_headers(Call& call, WriteHeader write);
 RouteReply seq_reply(Seq seq);
 
 // {"data":[...],"has_more","first_id","last_id"}, built row by row.

@@ -83,7 +83,8 @@ Result<Query> read_query(const Route& route, const SchemaSet& schemas, std::stri
         const Parameter* row = find_row(route, name);
         if (!row) return bad("unknown query parameter; " + known_parameters(route), name);
         const auto same = [&](const auto& other) { return other.first == name; };
-        if (std::ranges::count_if(parameters, same) > 1)
+        const bool listed = name.ends_with("[]");  // How the official clients write lists.
+        if (!listed && std::ranges::count_if(parameters, same) > 1)
             return bad("'" + name + "' is given twice", name);
         if (!is_utf8(value)) return bad("'" + name + "' is not valid UTF-8", name);
         const std::string json = as_json(value, schemas.type_of(row->schema));

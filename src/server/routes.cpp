@@ -1,5 +1,6 @@
 // routes: THE table. A new route is one row here, one function, and the schemas that it names.
 // Rows route requests, check their queries and bodies, and make /openapi.json.
+#include "server/openai_routes.h"
 #include "server/rest.h"
 #include "server/store_route.h"
 
@@ -80,6 +81,16 @@ constexpr Parameter unpin_query[] = {
 };
 constexpr Parameter compact_query[] = {
     {"preview", R"({"type":"boolean"})", "plan it and show it, write nothing"},
+};
+
+constexpr Parameter item_query[] = {
+    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
+    {"order", R"({"type":"string","enum":["asc","desc"]})", "newest first unless asc"},
+    {"after", R"({"type":"string"})", "go on behind this item"},
+    {"include*", R"({"type":"string"})", "all that is stored is always shown"},
+};
+constexpr Parameter include_query[] = {
+    {"include*", R"({"type":"string"})", "all that is stored is always shown"},
 };
 
 constexpr std::string_view conversations = "/api/v1/conversations";
@@ -194,6 +205,39 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
      .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
      .if_match = true, .lane = Lane::slow, .streams = true},
+
+    {.method = "POST", .pattern = "/v1/conversations", .function = create_openai_conversation,
+     .summary = "Create a conversation (OpenAI)", .reply = "OpenAiConversation",
+     .request = "OpenAiNewConversation", .again = repeat_openai_create},
+    {.method = "GET", .pattern = "/v1/conversations", .function = list_openai_conversations,
+     .summary = "List conversations (beyond OpenAI)", .reply = "OpenAiConversationList",
+     .query = conversation_query},
+    {.method = "GET", .pattern = "/v1/conversations/{id}", .function = get_openai_conversation,
+     .summary = "Read a conversation (OpenAI)", .reply = "OpenAiConversation"},
+    {.method = "POST", .pattern = "/v1/conversations/{id}",
+     .function = update_openai_conversation, .summary = "Replace the metadata (OpenAI)",
+     .reply = "OpenAiConversation", .request = "OpenAiConversationUpdate",
+     .again = repeat_openai_update},
+    {.method = "DELETE", .pattern = "/v1/conversations/{id}",
+     .function = delete_openai_conversation, .summary = "Erase a conversation for good (OpenAI)",
+     .reply = "OpenAiDeletedConversation"},
+    {.method = "POST", .pattern = "/v1/conversations/{id}/fork",
+     .function = fork_openai_conversation,
+     .summary = "Fork: a new conversation that shares the log (beyond OpenAI)",
+     .reply = "OpenAiConversation", .request = "OpenAiFork", .again = repeat_openai_create},
+    {.method = "POST", .pattern = "/v1/conversations/{id}/items",
+     .function = create_openai_items, .summary = "Add items to a conversation (OpenAI)",
+     .reply = "OpenAiItemList", .request = "OpenAiNewItems", .query = include_query},
+    {.method = "GET", .pattern = "/v1/conversations/{id}/items", .function = list_openai_items,
+     .summary = "List items, newest first (OpenAI)", .reply = "OpenAiItemList",
+     .query = item_query},
+    {.method = "GET", .pattern = "/v1/conversations/{id}/items/{item}",
+     .function = get_openai_item, .summary = "Read one item (OpenAI)", .reply = "OpenAiItem",
+     .query = include_query},
+    {.method = "DELETE", .pattern = "/v1/conversations/{id}/items/{item}",
+     .function = delete_openai_item,
+     .summary = "Hide an item and what it cannot be parted from; undo brings it back (OpenAI)",
+     .reply = "OpenAiConversation"},
 
     {.method = "POST", .pattern = "/internal/store/{operation}", .function = call_store,
      .summary = "For commands on the store that this process holds; needs the lock file's token",

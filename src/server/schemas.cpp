@@ -5,6 +5,11 @@
 // reader can hold. Limits in bytes (an id, a message, a body) are the engine's and the server's.
 #include "server/schema.h"
 
+#include <algorithm>
+#include <array>
+
+#include "server/openai_schemas.h"
+
 namespace palimpsest {
 namespace {
 
@@ -406,10 +411,19 @@ constexpr Schema table[] = {
 };
 // clang-format on
 
+template <std::size_t... Sizes>
+consteval auto joined(const Schema (&... tables)[Sizes]) {
+    std::array<Schema, (Sizes + ...)> all{};
+    auto end = all.begin();
+    ((end = std::ranges::copy(tables, end).out), ...);
+    return all;
+}
+constexpr auto all_schemas = joined(table, openai_schemas);
+
 }  // namespace
 
 std::span<const Schema> schemas() {
-    return table;
+    return all_schemas;
 }
 
 }  // namespace palimpsest

@@ -63,6 +63,17 @@ constexpr Step steps[] = {
     {"GET", "/api/v1/conversations/a%2Fb/log?order=desc", ""},
     {"POST", "/api/v1/conversations/a%2Fb/rewind", R"({"to":3})"},
     {"DELETE", "/api/v1/conversations/child", ""},
+    {"POST", "/v1/conversations", R"({"metadata":{"k":"v"},"items":[]})"},
+    {"GET", "/v1/conversations?limit=5", ""},
+    {"GET", "/v1/conversations/a%2Fb", ""},
+    {"POST", "/v1/conversations/a%2Fb", R"({"metadata":{"k":"w"}})"},
+    {"POST", "/v1/conversations/a%2Fb/items",
+     R"({"items":[{"type":"message","role":"user","content":"four"}]})"},
+    {"GET", "/v1/conversations/a%2Fb/items/ITEM", ""},
+    {"DELETE", "/v1/conversations/a%2Fb/items/ITEM", ""},
+    {"GET", "/v1/conversations/a%2Fb/items?order=asc&limit=2", ""},
+    {"POST", "/v1/conversations/a%2Fb/fork", R"({"id":"child2"})"},
+    {"DELETE", "/v1/conversations/child2", ""},
 };
 
 std::string filled(std::string_view text, std::string_view place, const std::string& value) {
@@ -99,15 +110,15 @@ void call_every_route(std::string_view store) {
     const Running running(store);
     const SchemaSet schemas;
     std::set<const Route*> called;
-    std::string turn, checkpoint, call;
+    std::string turn, checkpoint, call, item;
     for (const Step& step : steps) {
         const Route* const row = row_of(step);
         ASSERT_TRUE(row) << step.method << " " << step.target;
         called.insert(row);
+        std::string target = filled(step.target, "CHECKPOINT", checkpoint);
+        target = filled(filled(target, "CALL", call), "ITEM", item);
         const Told told =
-            running.ask(std::string(step.method),
-                        filled(filled(step.target, "CHECKPOINT", checkpoint), "CALL", call),
-                        filled(step.body, "TURN", turn));
+            running.ask(std::string(step.method), target, filled(step.body, "TURN", turn));
         const std::string what =
             std::string(step.method) + " " + std::string(step.target) + ": " + told.response.body;
         EXPECT_EQ(told.status(), row->status) << what;
@@ -119,6 +130,7 @@ void call_every_route(std::string_view store) {
         EXPECT_TRUE(fits) << (fits ? "" : fits.error().message) << what;
         if (told.json().find("turn_id")) turn = told.text("turn_id");
         if (step.target.ends_with("/begin")) call = std::to_string(told.number("seq"));
+        if (step.target.ends_with("/items")) item = told.text("first_id");
         if (told.text("id").starts_with("ckpt_")) checkpoint = told.text("id");
     }
     for (const Route& route : routes())

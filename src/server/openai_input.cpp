@@ -1,0 +1,112 @@
+#include "server/openai_input.h"
+
+#include "base/ids.h"
+#include "base/json_write.h"
+#include "base/media.h"
+#include "format/json_edit.h"
+#include "server/openai_items.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view seal_prefix = "pal1.";
+constexpr std::string_view item_references = "item_reference";
+
+std::string_view text_at(JsonValue object, std::string_view key) {
+    const auto value = object.find(key);
+    return value && value->is_string() ? value->string() : std::string_view();
+}
+
+std::string encode_base64(std::string_view bytes) {
+    constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string out;
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        const std::string_view three = bytes.substr(at, 3);
+        std::uint32_t group = 0;
+        for (std::size_t i = 0; i < 3; ++i)
+            group = group << 8U | (i < three.size() ? static_cast<unsigned char>(three[i]) : 0U);
+        for (std::size_t i = 0; i < 4; ++i)
+            out += i <= three.size() ? digits[group >> (18 - 6 * i) & 63U] : '=';
+    }
+    return out;
+}
+
+std::string user_message(std::string_view text) {
+    return R"({"type":"message","role":"user","content":)" + json_string(text) + "}";
+}
+
+std::string without_own_id(JsonValue item) {
+    return log_of_item(text_at(item, "id")) ? with_member(item, "id", std::nullopt)
+                                            : std::string(item.raw());
+}
+
+// The item may be in any conversation of the tenant.
+Result<std::string> referenced(Site& site, std::string_view id) {
+    const auto absent = [&] {
+        return fail(ErrorCode::not_found, "there is no item '" + std::string(id) + "'", "input");
+    };
+    const std::optional<LogId> log = log_of_item(id);
+    if (!log) return absent();
+    Store& store = site.memory.store();
+    const auto header = store.head(*log);
+    if (!header || header->name.tenant != site.tenant || header->name.id.empty()) return absent();
+    const auto item = find_item(store, *header, id);
+    if (!item) return absent();
+    PAL_TRY(document, parse_json(item->json));
+    return with_member(document.root(), "id", std::nullopt);
+}
+
+// The summary and what was kept; nothing when it is not of ours.
+std::optional<std::vector<std::string>> unseal(JsonValue item) {
+    const std::string_view sealed = text_at(item, "encrypted_content");
+    if (!sealed.starts_with(seal_prefix)) return {};
+    const std::string json = decode_base64(sealed.substr(seal_prefix.size()));
+    const auto document = parse_json(json);
+    if (!document) return {};
+    std::vector<std::string> items;
+    if (const std::string_view summary = text_at(document->root(), "summary"); !summary.empty())
+        items.push_back(user_message(summary));
+    if (const auto kept = document->root().find("items"))
+        for (const JsonValue one : kept->elements()) items.push_back(without_own_id(one));
+    return items;
+}
+
+Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& items) {
+    const std::string_view type = text_at(item, "type");
+    if (type == item_references || (type.empty() && item.size() == 1 && item.find("id"))) {
+        PAL_TRY(one, referenced(site, text_at(item, "id")));
+        items.push_back(std::move(one));
+        return {};
+    }
+    if (type == "compaction") {
+        if (auto parts = unseal(item)) {
+            items.insert(items.end(), parts->begin(), parts->end());
+            return {};
+        }
+    }
+    items.push_back(without_own_id(item));
+    return {};
+}
+
+}  // namespace
+
+Result<std::string> read_input_items(Site& site, JsonValue input) {
+    if (input.is_string()) return "[" + user_message(input.string()) + "]";
+    std::vector<std::string> items;
+    for (const JsonValue item : input.elements()) PAL_CHECK(add_item(site, item, items));
+    return json_list(items);
+}
+
+std::string seal_compaction(std::string_view summary, std::string_view items) {
+    std::string json;
+    JsonWriter(json)
+        .begin_object()
+        .field("summary", summary)
+        .key("items")
+        .raw(items.empty() ? "[]" : items)
+        .end_object();
+    return std::string(seal_prefix) + encode_base64(json);
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,227 @@
+#include "server/openai_items.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ids.h"
+#include "base/json_write.h"
+#include "format/format_table.h"
+#include "format/json_edit.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+std::string_view text_at(JsonValue object, std::string_view key) {
+    const auto value = object.find(key);
+    return value && value->is_string() ? value->string() : std::string_view();
+}
+
+std::string_view type_of(JsonValue item) {
+    const std::string_view type = text_at(item, "type");
+    return type.empty() ? "message" : type;
+}
+
+// ---- what was said ------------------------------------------------------------------------------
+
+void write_text_part(JsonWriter& out, std::string_view text, bool assistant) {
+    out.begin_object().field("type", assistant ? "output_text" : "input_text").field("text", text);
+    if (assistant) out.key("annotations").begin_array().end_array();
+    out.end_object();
+}
+
+void write_content(JsonWriter& out, std::optional<JsonValue> content, bool assistant) {
+    out.begin_array();
+    if (content && content->is_string()) write_text_part(out, content->string(), assistant);
+    if (content && content->is_array())
+        for (const JsonValue part : content->elements()) {
+            const bool bare = text_at(part, "type") == "output_text" && !part.find("annotations");
+            out.raw(bare ? with_member(part, "annotations", "[]") : std::string(part.raw()));
+        }
+    out.end_array();
+}
+
+constexpr std::array<std::string_view, 6> own_members = {"id",   "type",    "status",
+                                                         "role", "content", "object"};
+
+std::string_view prefix_of(std::string_view type) {
+    struct Row {
+        std::string_view type, prefix;
+    };
+    constexpr Row rows[] = {{"message", "msg_"},
+                            {"function_call", "fc_"},
+                            {"function_call_output", "fco_"},
+                            {"reasoning", "rs_"},
+                            {"compaction", "cmp_"}};
+    for (const Row& row : rows)
+        if (row.type == type) return row.prefix;
+    return "item_";
+}
+
+// ---- what was answered --------------------------------------------------------------------------
+
+// One item of an answer as its stream shows it.
+struct Told {
+    PartKind kind = PartKind::text;
+    std::string text = {}, call_id = {}, name = {};
+    std::size_t message = 0;
+    std::string raw = {};  // the whole item, where the answer is made of items
+};
+
+bool grows(const std::vector<Told>& told, PartKind kind) {
+    return kind != PartKind::tool_call && !told.empty() && told.back().kind == kind;
+}
+
+std::optional<PartKind> streamed_as(const NeutralPart& part) {
+    if (part.kind == PartKind::text || part.kind == PartKind::refusal ||
+        part.kind == PartKind::reasoning)
+        return part.kind;
+    if (is_client_call(part) && !part.builtin) return PartKind::tool_call;
+    return {};
+}
+
+void add_part(std::vector<Told>& told, const NeutralPart& part, PartKind kind, const Message& from,
+              std::size_t message) {
+    if (grows(told, kind)) {
+        told.back().text += part.text;
+        if (told.back().message != message) told.back().raw.clear();
+        return;
+    }
+    Told next{.kind = kind, .text = std::string(part.text), .message = message};
+    if (kind == PartKind::tool_call) {
+        next.text = part.arguments;
+        next.call_id = part.id;
+        next.name = part.name;
+    }
+    if (from.format == item_format) next.raw = view_of(from.raw);
+    told.push_back(std::move(next));
+}
+
+std::string item_type(const Told& told) {
+    return told.kind == PartKind::tool_call   ? "function_call"
+           : told.kind == PartKind::reasoning ? "reasoning"
+                                              : "message";
+}
+
+std::string write_told(const Told& told, std::string_view id) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object().field("id", id).field("type", item_type(told));
+    if (told.kind == PartKind::reasoning) {
+        out.key("summary").begin_array();
+        if (!told.text.empty())
+            out.begin_object().field("type", "summary_text").field("text", told.text).end_object();
+        out.end_array().end_object();
+        return json;
+    }
+    out.field("status", "completed");
+    if (told.kind == PartKind::tool_call) {
+        out.field("call_id", told.call_id).field("name", told.name);
+        out.field("arguments", told.text).end_object();
+        return json;
+    }
+    out.field("role", "assistant").key("content").begin_array();
+    if (told.kind == PartKind::refusal)
+        out.begin_object().field("type", "refusal").field("refusal", told.text).end_object();
+    else
+        write_text_part(out, told.text, true);
+    out.end_array().end_object();
+    return json;
+}
+
+ShownItem show(const Told& told, std::string_view response_id, std::size_t index, Seq seq) {
+    const auto raw = told.raw.empty() ? std::nullopt : std::optional(parse_json(told.raw));
+    const bool whole = raw && *raw;
+    const std::string_view type = whole ? type_of((*raw)->root()) : std::string_view();
+    ShownItem item{.seq = seq};
+    item.id = std::string(prefix_of(whole ? type : item_type(told))) + std::string(response_id) +
+              "_" + std::to_string(index);
+    item.json = whole ? normal_item((*raw)->root(), item.id) : write_told(told, item.id);
+    return item;
+}
+
+}  // namespace
+
+std::string normal_item(JsonValue item, std::string_view id) {
+    const std::string_view type = type_of(item);
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object().field("id", id).field("type", type);
+    const std::string_view status = text_at(item, "status");
+    if (type != "reasoning" && type != "compaction")
+        out.field("status", status.empty() ? "completed" : status);
+    if (type == "message") {
+        const std::string_view role = text_at(item, "role");
+        out.field("role", role);
+        write_content(out.key("content"), item.find("content"), role == "assistant");
+    }
+    for (const JsonMember member : item.members()) {
+        const bool own = std::ranges::find(own_members, member.key) != own_members.end();
+        if (!own || (type != "message" && (member.key == "role" || member.key == "content")))
+            out.key(member.key).raw(member.value.raw());
+    }
+    out.end_object();
+    return json;
+}
+
+std::vector<ShownItem> said_items(const LogId& log, Seq seq, const Message& message) {
+    std::vector<std::string> raws;
+    if (message.format == item_format) {
+        raws.emplace_back(view_of(message.raw));
+    } else if (const auto document = parse_json(view_of(message.raw))) {
+        std::vector<std::string> lost;
+        if (const auto neutral = format_of(message.format).read(document->root()))
+            raws = format_of(item_format).write(*neutral, lost);
+    }
+    std::vector<ShownItem> items;
+    for (const std::string& raw : raws) {
+        const auto document = parse_json(raw);
+        if (!document) continue;
+        ShownItem item{.id = position_id(prefix_of(type_of(document->root())), log, seq),
+                       .seq = seq};
+        if (!items.empty()) item.id += "_" + std::to_string(items.size());
+        item.json = normal_item(document->root(), item.id);
+        items.push_back(std::move(item));
+    }
+    return items;
+}
+
+std::vector<ShownItem> output_items(std::string_view response_id, std::span<const Message> messages,
+                                    std::span<const Seq> seqs) {
+    std::vector<Told> told, silent;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const auto document = parse_json(view_of(messages[i].raw));
+        if (!document) continue;
+        const auto neutral = format_of(messages[i].format).read(document->root());
+        if (!neutral) continue;
+        for (const NeutralPart& part : neutral->parts) {
+            if (const auto kind = streamed_as(part))
+                add_part(told, part, *kind, messages[i], i);
+            else if (messages[i].format == item_format)
+                silent.push_back({.message = i, .raw = std::string(view_of(messages[i].raw))});
+        }
+    }
+    told.insert(told.end(), silent.begin(), silent.end());
+    std::vector<ShownItem> items;
+    for (const Told& one : told)
+        items.push_back(
+            show(one, response_id, items.size(), seqs.empty() ? Seq{} : seqs[one.message]));
+    return items;
+}
+
+std::string write_item_list(const ItemPage& page) {
+    std::string body;
+    JsonWriter out(body);
+    out.begin_object().field("object", "list").key("data").begin_array();
+    for (const ShownItem& item : page.items) out.raw(item.json);
+    out.end_array().key("has_more").boolean(page.has_more);
+    for (const bool first : {true, false}) {
+        out.key(first ? "first_id" : "last_id");
+        page.items.empty() ? out.null()
+                           : out.string(first ? page.items.front().id : page.items.back().id);
+    }
+    out.end_object();
+    return body;
+}
+
+}  // namespace palimpsest
