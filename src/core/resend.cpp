@@ -1,0 +1,127 @@
+#include "core/resend.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace palimpsest {
+namespace {
+
+// Bounds for histories that say the same thing over and over.
+constexpr std::size_t places_max = 64;
+constexpr std::size_t run_max = 4096;
+
+struct Hash {
+    std::size_t operator()(const Fingerprint& print) const { return print.low ^ print.high; }
+};
+// Where the log says it, newest first.
+using Places = std::unordered_map<Fingerprint, std::vector<std::size_t>, Hash>;
+
+Places find_places(std::span<const KnownMessage> log) {
+    Places places;
+    for (std::size_t i = log.size(); i-- > 0;)
+        if (log[i].fingerprint != Fingerprint{}) places[log[i].fingerprint].push_back(i);
+    return places;
+}
+
+bool says_the_same(const KnownMessage& known, const ResentMessage& sent) {
+    if (known.fingerprint == Fingerprint{}) return known.role == sent.role;
+    return known.fingerprint == sent.fingerprint;
+}
+
+struct Run {
+    std::size_t length = 0;
+    bool answered = false;  // an assistant's message is in it
+};
+
+class Search {
+public:
+    Search(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming,
+           std::size_t first)
+        : log_(log), incoming_(incoming), first_(first), places_(find_places(log)) {}
+
+    Resend run() const {
+        for (std::size_t i = incoming_.size(); i-- > first_;)
+            if (const auto anchor = anchor_of(i)) return anchored(i, *anchor);
+        return without_anchor();
+    }
+
+private:
+    // The run of equal messages that ends at both places.
+    Run run_at(std::size_t sent, std::size_t known) const {
+        Run run;
+        while (run.length < run_max && run.length <= sent - first_ && run.length <= known) {
+            const KnownMessage& one = log_[known - run.length];
+            if (!says_the_same(one, incoming_[sent - run.length])) break;
+            run.answered |= one.role == Role::assistant;
+            ++run.length;
+        }
+        return run;
+    }
+
+    struct Anchor {
+        std::size_t known = 0;
+        std::size_t length = 0;  // of the run that ends there
+    };
+
+    std::optional<Anchor> anchor_of(std::size_t sent) const {
+        const auto places = places_.find(incoming_[sent].fingerprint);
+        if (places == places_.end()) return std::nullopt;
+        Anchor best;
+        const std::size_t count = std::min(places->second.size(), places_max);
+        for (std::size_t i = 0; i < count; ++i) {
+            const Run run = run_at(sent, places->second[i]);
+            if (run.answered && run.length > best.length) best = {places->second[i], run.length};
+        }
+        return best.length > 0 ? std::optional(best) : std::nullopt;
+    }
+
+    Resend anchored(std::size_t sent, Anchor anchor) const {
+        PAL_ASSERT(sent < incoming_.size() && anchor.known < log_.size());
+        Resend resend{.preamble = first_, .first_new = sent + 1, .anchor = anchor.known};
+        for (std::size_t i = first_; i + anchor.length <= sent; ++i)
+            resend.ignored += places_.contains(incoming_[i].fingerprint) ? 0 : 1;
+        if (has_more_behind(anchor.known)) resend.rewind_to = log_[anchor.known].range.to;
+        return resend;
+    }
+
+    bool has_more_behind(std::size_t known) const {
+        return std::any_of(log_.begin() + static_cast<std::ptrdiff_t>(known) + 1, log_.end(),
+                           [](const KnownMessage& one) { return !one.hidden; });
+    }
+
+    // Where the log ends with the very same words and nobody has answered them, they are not said
+    // again. A partial answer is none.
+    Resend without_anchor() const {
+        Resend resend{.preamble = first_, .first_new = first_};
+        std::size_t end = log_.size();
+        while (end > 0 && log_[end - 1].interrupted) --end;
+        const std::size_t count = incoming_.size() - first_;
+        if (count == 0 || count > end || log_[end - 1].role == Role::assistant) return resend;
+        for (std::size_t i = 0; i < count; ++i)
+            if (!says_the_same(log_[end - 1 - i], incoming_[incoming_.size() - 1 - i]))
+                return resend;
+        resend.first_new = incoming_.size();
+        resend.anchor = end - 1;
+        if (has_more_behind(end - 1)) resend.rewind_to = log_[end - 1].range.to;
+        return resend;
+    }
+
+    std::span<const KnownMessage> log_;
+    std::span<const ResentMessage> incoming_;
+    std::size_t first_;
+    Places places_;
+};
+
+}  // namespace
+
+Resend find_resend(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming) {
+    const auto first = std::find_if(incoming.begin(), incoming.end(), [](const ResentMessage& one) {
+        return one.role != Role::system;
+    });
+    return Search(log, incoming, static_cast<std::size_t>(first - incoming.begin())).run();
+}
+
+}  // namespace palimpsest
