@@ -219,6 +219,10 @@ struct BeginRequest {
     HeaderPatch header = {};
     // Nothing new is said: the answer is for what was said from this seq on.
     Seq continues = {};
+    // The messages are all or the end of what the client has: what the conversation has already is
+    // not said again, and what it has beyond that is taken back by a rewind, in the same step.
+    bool resend = false;
+    std::string digest = {};  // of the client's request, for the note: tells a repeat without a key
 };
 
 struct Begun {

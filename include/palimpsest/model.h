@@ -26,6 +26,24 @@ struct ModelRequest {
     // is told), and how many messages stand behind the last one that a compaction changed.
     std::string_view cache_key = {};
     std::size_t behind_edit = 0;
+    // With it the answer is streamed, and the events go there as the server sends them, in the
+    // model's own format. Not called for an answer that comes in one piece. False: stop, as below.
+    std::function<bool(std::string_view bytes)> on_bytes = {};
+};
+
+// A request that is passed on as it is, and its answer, whatever its status is.
+struct RelayRequest {
+    std::string_view path = {};  // behind the endpoint's URL; empty: where the model is asked
+    std::string_view body = {};  // JSON, in the model's own format and with its server's names
+    std::vector<std::pair<std::string, std::string>> headers = {};  // beside the endpoint's own
+    std::stop_token stop = {};
+};
+struct RelayReply {
+    int status = 200;
+    std::string type = {};  // of the body
+    std::string body = {};  // without what went to on_bytes
+    std::string retry_after = {};
+    bool cut = false;  // the stream broke off
 };
 
 // Each piece as it comes. False asks the model to stop: what came so far is the answer, marked
@@ -37,6 +55,7 @@ class Model {
 public:
     virtual ~Model() = default;
     virtual std::string_view name() const = 0;
+    virtual std::string_view server_name() const { return name(); }  // what its server calls it
     // The format that it speaks: what it is sent, and what its answer is in.
     virtual FormatId format() const = 0;
     // With `on_piece` the answer is streamed. When the server fails after the answer began, gives
@@ -44,6 +63,10 @@ public:
     // the provider's words, outcome_unknown (the request was sent, no answer came), unauthorized
     // (there is no key); is_context_overflow() tells when the request was too long for the model.
     virtual Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) = 0;
+    // The server's own words: events go to `on_bytes` as they come (false: stop), an answer in one
+    // piece is the body of the reply. Errors as above; unprocessable: there is no server to ask.
+    virtual Result<RelayReply> relay(const RelayRequest& request,
+                                     const std::function<bool(std::string_view)>& on_bytes);
 };
 
 // Whether a model refused a request because it is longer than its window.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,12 @@ struct ConvertedReply {
 // format the bytes stay. Fails as read_reply() does.
 Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_view json,
                                      StreamIdentity identity = {});
+
+// The body of a reply in a format, made of its messages, its stop and its usage.
+Result<ConvertedReply> make_reply_body(FormatId to, const Reply& reply, StreamIdentity identity);
+// What was said, in the pieces that a writer of that format takes. Gives what has no place in it.
+Result<std::vector<std::string>> tell_messages(FormatId to, std::span<const Message> messages,
+                                               const OnDelta& on_delta);
 
 // The format's word for why a reply ended.
 std::string_view stop_word(FormatId format, StopReason stop);

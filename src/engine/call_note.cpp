@@ -113,7 +113,20 @@ Result<CallState> read_calls(Store& store, const Header& header) {
     return state;
 }
 
-void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
+Seq noted_turn(const std::vector<Entry>& entries) {
+    Seq turn;
+    for (const Entry& entry : entries) {
+        const auto* note = std::get_if<NoteEntry>(&entry.body);
+        const auto body = note && note->kind == "call" ? parse_json(view_of(note->body))
+                                                       : Result<JsonDocument>(fail({}, ""));
+        const auto value = body ? body->root().find("turn") : std::nullopt;
+        const auto number = value ? value->integer() : std::nullopt;
+        if (number) turn = Seq{static_cast<std::uint64_t>(*number)};
+    }
+    return turn;
+}
+
+void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble, Seq turn,
                    CallState& calls, std::vector<Draft>& drafts) {
     CallTexts& texts = calls.texts;
     const bool has_tools = !request.tools.empty() && request.tools != "[]";
@@ -146,6 +159,9 @@ void add_call_note(const BeginRequest& request, const std::vector<Message>& prea
     for (const TextRef& ref : texts) write_ref(writer, ref, note_draft);
     writer.end_array();
     if (calls.injected) write_source(writer.key("injected"), *calls.injected);
+    if (turn != Seq{}) writer.key("turn").number(turn.value);
+    if (!request.digest.empty())
+        writer.field("digest", request.digest).field("key", request.write.key);
     writer.end_object();
     drafts.push_back({NoteEntry{"call", make_bytes(std::move(body))}, {}});
 }

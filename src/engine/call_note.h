@@ -5,10 +5,13 @@
 // for each distinct value among the last few used. A call note:
 //
 //   {"model", "parameters", "format", "preamble": REF, "tools": REF,
-//    "texts": [{"hash", "seq"}, ...], "injected": null or {"log", "seq", "edit"}}
+//    "texts": [{"hash", "seq"}, ...], "injected": null or {"log", "seq", "edit"},
+//    "turn": SEQ, "key", "digest"}
 //
 // where REF is null or {"hash", "seq"}; the seq of a text in the same batch is written as {"hash",
 // "back"}: how many entries before the note it stands. "texts" is what the next note can refer to.
+// "turn" is there when nothing new was said: what the answer is for begins at that seq. "digest"
+// and "key" are those of the request, for those who recognise its repeat.
 #pragma once
 #include <string>
 #include <vector>
@@ -56,9 +59,12 @@ struct CallState {
 Result<CallState> read_calls(Store& store, const Header& header);
 
 // Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
-// can refer to. `preamble` is without the injected summary, which is noted by its place.
-void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble,
+// can refer to. `preamble` is without the injected summary, which is noted by its place. `turn` is
+// 0 where the batch says something new.
+void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble, Seq turn,
                    CallState& calls, std::vector<Draft>& drafts);
+// The "turn" of the newest call note among the entries; 0: it has none.
+Seq noted_turn(const std::vector<Entry>& entries);
 
 // Once the batch is written and its first entry stands at `first`.
 void settle_texts(CallTexts& texts, Seq first);

@@ -14,6 +14,8 @@
 #include "engine/calibrate.h"
 #include "engine/call_note.h"
 #include "engine/count.h"
+#include "engine/edit.h"
+#include "engine/resend.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -22,6 +24,7 @@ namespace palimpsest {
 namespace {
 
 constexpr int attempts_max = 16;
+constexpr std::string_view resent_reason = "the client went back";
 
 class Stopwatch {
 public:
@@ -83,12 +86,15 @@ Fingerprint digest_of(const BeginRequest& request) {
           std::string_view(request.policy)})
         hasher.field(part);
     if (request.continues != Seq{}) hasher.field(std::to_string(request.continues.value));
+    if (request.resend) hasher.field("resend");
     return hasher.digest();
 }
 
-// The answer that an earlier attempt of this turn stored, if it came that far: all its items.
-Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq turn) {
-    ReadQuery query{.ranges = {{turn + 1, header.end}}, .kinds = only(EntryKind::message)};
+// The answer that an earlier attempt of this turn stored behind its begin, if it came that far: all
+// its items.
+Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq turn, Seq begun) {
+    ReadQuery query{.ranges = {{std::max(turn, begun) + 1, header.end}},
+                    .kinds = only(EntryKind::message)};
     if (query.ranges.front().empty()) return std::vector<Entry>();
     PAL_TRY(entries, read_lineage(store, header, query));
     std::vector<Entry> items;
@@ -104,6 +110,7 @@ Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq t
 struct Attempt {
     Batch batch = {};
     Footing before = {};
+    Heard heard = {};
     CallState calls = {};  // as they will be
     std::vector<Message> preamble = {};
     std::optional<Message> injected = {};  // sent behind the preamble
@@ -128,27 +135,85 @@ public:
         attempt.before = std::move(before);
         attempt.calls = attempt.before.calls;
         const Header& header = attempt.before.view->header;
-        start_batch(attempt);
+        PAL_CHECK(hear_request(attempt));
         PAL_CHECK(choose_policy_and_preamble(header, attempt));
-        if (mood.may_compact && attempt.in_force.policy)
+        PAL_TRY(started, start_batch(mood, attempt));
+        // Rewound in a step of its own: what is due now is due for what is left.
+        if (!started) return prepare({false, mood.may_compact, mood.may_ask});
+        if (mood.may_compact && attempt.in_force.policy && !attempt.heard.rewind_to)
             PAL_CHECK(compact_if_due(header, mood, attempt));
         if (state_.call_notes)
-            add_call_note(request_, attempt.preamble, attempt.calls, attempt.batch.entries);
+            add_call_note(request_, attempt.preamble, attempt.heard.turn, attempt.calls,
+                          attempt.batch.entries);
         if (attempt.injected) attempt.preamble.push_back(*attempt.injected);
         return attempt;
     }
 
 private:
-    void start_batch(Attempt& attempt) const {
+    // What is new of what the request says.
+    Result<void> hear_request(Attempt& attempt) const {
+        if (!request_.resend) {
+            attempt.heard.said = opening_.said;
+            return {};
+        }
+        PAL_TRY(heard, hear(state_, *attempt.before.view, request_.format, opening_.said));
+        attempt.heard = std::move(heard);
+        return {};
+    }
+
+    // False: the conversation was rewound and must be looked at anew.
+    Result<bool> start_batch(Mood mood, Attempt& attempt) {
         Batch& batch = attempt.batch;
-        if (attempt.before.guessed) expect_footing(batch, attempt.before.view->header);
+        const Header& header = attempt.before.view->header;
         batch.key = request_.write.key.empty() ? "" : request_.write.key + "/in";
         batch.digest = digest_of(request_);
-        if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
         batch.if_absent = request_.write.if_absent;
         batch.patch = request_.header;
-        for (const Said& one : opening_.said)
+        if (attempt.heard.rewind_to) {
+            if (mood.may_compact && is_due_after_rewind(attempt)) {
+                PAL_TRY(first_time, rewind_first(batch, *attempt.heard.rewind_to));
+                if (first_time) return false;
+            }
+            PAL_TRY(body, with_basis(*state_.store, *state_.tokenizer, header, header.end,
+                                     rewind_entry(header, *attempt.heard.rewind_to)));
+            batch.entries.push_back({std::move(body), {}});
+        }
+        // Whoever plans on what the log has must not find another one.
+        if (attempt.before.guessed || request_.resend) expect_footing(batch, header);
+        if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
+        for (const Said& one : attempt.heard.said)
             batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
+        return true;
+    }
+
+    static RewindEntry rewind_entry(const Header& header, Seq to) {
+        return {to, header.end, std::string(resent_reason), {}};
+    }
+
+    bool is_due_after_rewind(const Attempt& attempt) const {
+        if (!attempt.in_force.policy) return false;
+        ViewTotals totals;
+        for (const Item& item : attempt.before.view->items)
+            if (item.range.from <= *attempt.heard.rewind_to) add_item(totals, item);
+        for (const Said& one : attempt.heard.said) add_item(totals, item_of(one, {}));
+        const Occasion occasion =
+            make_occasion(state_, totals, attempt.calls,
+                          {request_.model, request_.tools, request_.parameters, attempt.preamble});
+        return find_due(*attempt.in_force.policy, occasion).level != Level::none;
+    }
+
+    // False: this turn was begun before, and what it took back then is gone already.
+    Result<bool> rewind_first(const Batch& batch, Seq to) const {
+        if (!batch.key.empty()) {
+            Batch question = {.key = batch.key, .digest = batch.digest, .expected_log = LogId{}};
+            question.if_absent = IfAbsent::fail;
+            if (state_.store->append(name_, question)) return false;
+        }
+        PAL_TRY(written, write_edit(state_, name_, {}, "resend",
+                                    [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
+                                        return rewind_entry(header, to);
+                                    }));
+        return !written.again;
     }
 
     Result<void> choose_policy_and_preamble(const Header& header, Attempt& attempt) {
@@ -173,7 +238,7 @@ private:
 
     Result<void> compact_if_due(const Header& header, Mood mood, Attempt& attempt) {
         ViewTotals totals = attempt.before.view->totals;
-        for (const Said& one : opening_.said) add_item(totals, item_of(one, {}));
+        for (const Said& one : attempt.heard.said) add_item(totals, item_of(one, {}));
         const Occasion occasion =
             make_occasion(state_, totals, attempt.calls,
                           {request_.model, request_.tools, request_.parameters, attempt.preamble});
@@ -184,8 +249,9 @@ private:
             return {};
         }
         const Duration patience = mood.may_ask ? state_.summary_deadline : Duration::zero();
-        attempt.planned = plan_compaction(state_, view_with(*attempt.before.view, opening_.said),
-                                          occasion, attempt.in_force, due, patience);
+        attempt.planned =
+            plan_compaction(state_, view_with(*attempt.before.view, attempt.heard.said), occasion,
+                            attempt.in_force, due, patience);
         const Plan& plan = attempt.planned->plan;
         note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);
         if (plan.outcome != PlanOutcome::done) return {};
@@ -193,7 +259,7 @@ private:
         // The plan names seqs of this very batch, so the end must not move under it.
         expect_footing(attempt.batch, header);
         if (request_.write.expected_end) attempt.batch.expected_end = request_.write.expected_end;
-        return add_compaction(state_, header, *attempt.planned, Cause::policy, opening_.said,
+        return add_compaction(state_, header, *attempt.planned, Cause::policy, attempt.heard.said,
                               attempt.batch.entries);
     }
 
@@ -203,8 +269,8 @@ private:
     const Opening& opening_;
 };
 
-Result<void> add_answer(Store& store, const Header& header, Begun& begun) {
-    PAL_TRY(items, find_answer(store, header, begun.turn));
+Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun) {
+    PAL_TRY(items, find_answer(store, header, begun.turn, written));
     if (items.empty()) return {};
     const auto& last = std::get<MessageEntry>(items.back().body);
     begun.already = last.message;
@@ -232,16 +298,36 @@ Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const
     return {};
 }
 
-Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, const Opening& opening,
-                       Attempt& attempt, const Appended& appended, const ConversationId& name) {
+// The first seq of what the answer is for.
+Result<Seq> turn_of(Memory::State& state, const BeginRequest& request, const Attempt& attempt,
+                    const Appended& appended) {
+    if (request.continues != Seq{}) return request.continues;
+    if (!request.resend) return appended.first;
+    if (!appended.again) {
+        if (attempt.heard.said.empty() && attempt.heard.turn != Seq{}) return attempt.heard.turn;
+        return appended.first + (attempt.heard.rewind_to ? 1 : 0);
+    }
+    // What was new the first time is told by what was written then.
+    PAL_TRY(entries, read_lineage(*state.store, appended.header,
+                                  {.ranges = {{appended.first, appended.last}}}));
+    for (const Entry& entry : entries)
+        if (std::holds_alternative<MessageEntry>(entry.body)) return entry.seq;
+    const Seq noted = noted_turn(entries);
+    return noted == Seq{} ? appended.first : noted;
+}
+
+Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attempt& attempt,
+                       const Appended& appended, const ConversationId& name) {
+    PAL_TRY(turn, turn_of(state, request, attempt, appended));
     Begun begun{.name = name,
                 .key = request.write.key,
                 .log = appended.header.log,
-                .turn = request.continues == Seq{} ? appended.first : request.continues,
+                .turn = turn,
                 .preamble = std::move(attempt.preamble),
                 .injected = attempt.injected.has_value(),
                 .model = request.model,
                 .tools = request.tools,
+                .warnings = std::move(attempt.heard.warnings),
                 .policy = attempt.in_force.text};
     settle_texts(attempt.calls.texts, appended.first);
     if (state.call_notes) {
@@ -252,13 +338,13 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, const 
     begun.view = std::move(view);
     if (attempt.soft_due && !appended.again)
         PAL_CHECK(put_job(state, appended.header, attempt.in_force.text, request.model));
-    PAL_CHECK(tell_compaction(state, attempt, appended, opening.said.size(), begun));
+    PAL_CHECK(tell_compaction(state, attempt, appended, attempt.heard.said.size(), begun));
     if (begun.compaction)
         PAL_CHECK(keep_newest_summary(state, appended.header, begun.compaction->seq,
                                       begun.compaction->edits));
     PAL_TRY(expected, expected_tokens(state, begun));
     begun.tokens_expected = expected;
-    if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, begun));
+    if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, appended.last, begun));
     return begun;
 }
 
@@ -306,13 +392,13 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
         PAL_TRY(attempt, std::move(prepared));
         auto appended = state_->store->append(name, attempt.batch);
         if (appended) {
-            auto begun = begun_of(*state_, request, opening, attempt, *appended, name);
+            auto begun = begun_of(*state_, request, attempt, *appended, name);
             state_->meters->count_step(Meters::Step::begin, watch.seconds());
             return begun;
         }
-        const bool compacts = attempt.planned && !request.write.expected_end;
+        const bool plans = (attempt.planned || request.resend) && !request.write.expected_end;
         const bool again = appended.error().code == ErrorCode::conflict &&
-                           (attempt.before.guessed || compacts) && tries < attempts_max;
+                           (attempt.before.guessed || plans) && tries < attempts_max;
         if (!again) return std::unexpected(std::move(appended).error());
     }
 }

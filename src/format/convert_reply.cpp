@@ -18,10 +18,10 @@ StreamIdentity identity_of(const Format& from, JsonValue body, StreamIdentity gi
     return given;
 }
 
-class ReplyConversion {
+// What was said, as the pieces of a stream.
+class Telling {
 public:
-    ReplyConversion(const Format& to, StreamIdentity identity)
-        : to_(to), writer_(to.make_writer(std::move(identity))), bytes_(writer_->begin()) {}
+    Telling(const Format& to, const OnDelta& on_delta) : to_(to), on_delta_(on_delta) {}
 
     Result<void> add(const Message& message) {
         PAL_TRY(document, parse_json(view_of(message.raw)));
@@ -29,24 +29,16 @@ public:
         for (const NeutralPart& part : neutral.parts) add(part);
         return {};
     }
-
-    Result<ConvertedReply> finish(const Reply& reply) {
-        if (!reply.usage) lost_.push_back("usage: the reply has none, zeros are written");
-        bytes_ += writer_->end(reply.stop, reply.usage.value_or(ReplyUsage{}));
-        const auto reader = to_.make_reader({});
-        PAL_CHECK(reader->feed(bytes_));
-        PAL_TRY(written, reader->finish());
-        return ConvertedReply{std::move(written.body), std::move(lost_)};
-    }
+    std::vector<std::string> take_lost() { return std::move(lost_); }
 
 private:
     void add(const NeutralPart& part) {
         using Kind = StreamDelta::Kind;
         if (part.annotated) lose(lost_, part, "citations are not carried over");
         if (part.kind == PartKind::refusal)
-            send({.kind = Kind::refusal, .text = part.text});
+            on_delta_({.kind = Kind::refusal, .text = part.text});
         else if (is_textual(part))
-            send({.kind = Kind::text, .text = textual(part)});
+            on_delta_({.kind = Kind::text, .text = textual(part)});
         else if (is_function_call(part))
             add_call(part);
         else if (part.kind == PartKind::reasoning)
@@ -62,30 +54,45 @@ private:
         const std::string arguments =
             object || part.custom ? arguments_object(part) : plain_arguments(part).text;
         const std::size_t index = calls_++;
-        send({.kind = Kind::call, .index = index, .id = part.id, .name = part.name});
-        send({.kind = Kind::arguments, .index = index, .text = arguments});
+        on_delta_({.kind = Kind::call, .index = index, .id = part.id, .name = part.name});
+        on_delta_({.kind = Kind::arguments, .index = index, .text = arguments});
     }
 
-    void send(const StreamDelta& delta) { bytes_ += writer_->add(delta); }
-
     const Format& to_;
-    std::unique_ptr<StreamWriter> writer_;
-    std::string bytes_;
+    const OnDelta& on_delta_;
     std::vector<std::string> lost_;
     std::size_t calls_ = 0;
 };
 
 }  // namespace
 
+Result<std::vector<std::string>> tell_messages(FormatId to, std::span<const Message> messages,
+                                               const OnDelta& on_delta) {
+    Telling telling(format_of(to), on_delta);
+    for (const Message& message : messages) PAL_CHECK(telling.add(message));
+    return telling.take_lost();
+}
+
+Result<ConvertedReply> make_reply_body(FormatId to, const Reply& reply, StreamIdentity identity) {
+    const auto writer = format_of(to).make_writer(std::move(identity));
+    std::string bytes = writer->begin();
+    PAL_TRY(lost, tell_messages(to, reply.messages,
+                                [&](const StreamDelta& delta) { bytes += writer->add(delta); }));
+    if (!reply.usage) lost.push_back("usage: the reply has none, zeros are written");
+    bytes += writer->end(reply.stop, reply.usage.value_or(ReplyUsage{}));
+    const auto reader = format_of(to).make_reader({});
+    PAL_CHECK(reader->feed(bytes));
+    PAL_TRY(written, reader->finish());
+    return ConvertedReply{std::move(written.body), std::move(lost)};
+}
+
 Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_view json,
                                      StreamIdentity identity) {
     PAL_TRY(reply, read_reply(from, json));
     if (from == to) return ConvertedReply{std::string(json), {}};
     PAL_TRY(document, parse_json(json));
-    ReplyConversion conversion(format_of(to),
-                               identity_of(format_of(from), document.root(), std::move(identity)));
-    for (const Message& message : reply.messages) PAL_CHECK(conversion.add(message));
-    return conversion.finish(reply);
+    return make_reply_body(to, reply,
+                           identity_of(format_of(from), document.root(), std::move(identity)));
 }
 
 }  // namespace palimpsest

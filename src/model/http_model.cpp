@@ -74,7 +74,9 @@ int back_off_ms(int tries) {
 // reply all the same.
 class Incoming {
 public:
-    Incoming(FormatId format, const OnPiece& on_piece) : format_(format), on_piece_(on_piece) {
+    using OnBytes = std::function<bool(std::string_view)>;
+    Incoming(FormatId format, const OnPiece& on_piece, const OnBytes& on_bytes)
+        : format_(format), on_piece_(on_piece), on_bytes_(on_bytes) {
         reader_ = make_stream_reader(format, [this](const StreamDelta& delta) {
             begun_ = true;
             if (wanted_ && on_piece_) wanted_ = on_piece_(delta);
@@ -93,6 +95,7 @@ public:
             return body_.size() <= body_bytes_max;
         }
         if (auto fed = reader_->feed(bytes); !fed) fault_ = std::move(fed).error();
+        if (!fault_ && wanted_ && on_bytes_) wanted_ = on_bytes_(bytes);
         return wanted_ && !fault_;
     }
 
@@ -103,29 +106,49 @@ public:
     Result<Reply> finish() {
         if (!plain_) return reader_->finish();
         PAL_TRY(reply, read_reply(format_, body_));
-        PAL_CHECK(tell(reply));
+        if (!on_piece_) return reply;
+        const auto lost = tell_messages(format_, reply.messages, [&](const StreamDelta& delta) {
+            if (wanted_) wanted_ = on_piece_(delta);
+        });
+        if (!lost) return std::unexpected(lost.error());
         return reply;
     }
 
 private:
     static constexpr std::size_t body_bytes_max = 64u << 20;
 
-    Result<void> tell(const Reply& reply) {
-        for (const Message& message : reply.messages) {
-            PAL_TRY(parts, read_parts(message));
-            for (const Part& part : parts.parts)
-                if (const Text* text = std::get_if<Text>(&part); text && on_piece_ && wanted_)
-                    wanted_ = on_piece_({.kind = StreamDelta::Kind::text, .text = text->text});
-        }
-        return {};
-    }
-
     FormatId format_;
     const OnPiece& on_piece_;
+    const OnBytes& on_bytes_;
     std::unique_ptr<StreamReader> reader_;
     std::string body_;
     std::optional<Error> fault_;
     bool kind_known_ = false, plain_ = false, begun_ = false, wanted_ = true;
+};
+
+// The same for an answer that nobody reads here.
+class RelayedBody {
+public:
+    explicit RelayedBody(const std::function<bool(std::string_view)>& on_bytes)
+        : on_bytes_(on_bytes) {}
+
+    bool take(std::string_view bytes) {
+        if (!begun_ && body_.empty()) {
+            bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+            begun_ = !bytes.empty() && bytes.front() != '{' && bytes.front() != '[' && on_bytes_;
+        }
+        if (begun_) return on_bytes_(bytes);
+        body_ += bytes;
+        return body_.size() <= relayed_bytes_max;
+    }
+    bool begun() const { return begun_; }  // events were passed on
+    std::string body() { return std::move(body_); }
+
+private:
+    static constexpr std::size_t relayed_bytes_max = 64u << 20;
+    const std::function<bool(std::string_view)>& on_bytes_;
+    std::string body_;
+    bool begun_ = false;
 };
 
 class HttpModel final : public Model {
@@ -137,26 +160,53 @@ public:
           dialect_(dialect_of(endpoint_.format)) {}
 
     std::string_view name() const override { return endpoint_.name; }
+    std::string_view server_name() const override {
+        return endpoint_.model.empty() ? endpoint_.name : endpoint_.model;
+    }
     FormatId format() const override { return endpoint_.format; }
 
     Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) override {
         PAL_TRY(key, read_key(endpoint_));
-        const std::string& model = endpoint_.model.empty() ? endpoint_.name : endpoint_.model;
+        const std::string_view model = server_name();
+        const bool streamed = on_piece || request.on_bytes;
         ModelRequest told = request;
         // Other servers of this format may refuse a field that only its own provider knows.
         if (!dialect_.cache_key_field.empty() && !endpoint_.url.empty() &&
             endpoint_.url != dialect_.usual_url)
             told.cache_key = {};
         PAL_TRY(body, write_model_request(dialect_, model, told, endpoint_.parameters,
-                                          find_model(model).spec->output_tokens, bool(on_piece)));
+                                          find_model(model).spec->output_tokens, streamed));
         const HttpRequest http = make_http(std::move(body.json), key);
         for (int tries = 0;; ++tries) {
             int wait = 0;
-            auto reply = attempt(http, key, request.stop, on_piece, wait);
+            auto reply = attempt(http, key, request, on_piece, wait);
             const bool again = !reply && wait >= 0 && tries < endpoint_.retries;
             if (!again) return reply;
             if (!wait_ms(wait > 0 ? wait : back_off_ms(tries), request.stop)) return reply;
         }
+    }
+
+    // Whoever asks this way repeats by itself what was refused.
+    Result<RelayReply> relay(const RelayRequest& request,
+                             const std::function<bool(std::string_view)>& on_bytes) override {
+        PAL_TRY(key, read_key(endpoint_));
+        PAL_TRY(body, with_defaults(request.body, endpoint_.parameters));
+        HttpRequest http = make_http(std::move(body), key);
+        if (!request.path.empty()) http.target = request.path;
+        for (const auto& [name, value] : request.headers) http.headers.set(name, value);
+        RelayedBody passed(on_bytes);
+        std::unique_ptr<HttpClient> client = borrow();
+        auto response = client->stream(
+            http, [&](std::string_view bytes) { return passed.take(bytes); }, request.stop);
+        give_back(std::move(client));
+        if (!response && !passed.begun()) return std::unexpected(std::move(response).error());
+        if (!response) return RelayReply{.cut = true};
+        RelayReply reply{.status = response->status};
+        reply.type = response->headers.find("Content-Type").value_or("application/json");
+        reply.retry_after = response->headers.find("Retry-After").value_or("");
+        reply.body = passed.begun() ? "" : passed.body() + response->body;
+        if (response->status >= 300) reply.body = without_secret(std::move(reply.body), key);
+        return reply;
     }
 
 private:
@@ -174,8 +224,9 @@ private:
 
     // `wait`: what the server asks for before another try, 0: as we like, -1: there must be none.
     Result<Reply> attempt(const HttpRequest& http, const std::string& key,
-                          const std::stop_token& stop, const OnPiece& on_piece, int& wait) {
-        Incoming incoming(endpoint_.format, on_piece);
+                          const ModelRequest& request, const OnPiece& on_piece, int& wait) {
+        const std::stop_token& stop = request.stop;
+        Incoming incoming(endpoint_.format, on_piece, request.on_bytes);
         const auto take = [&](std::string_view bytes) { return incoming.take(bytes); };
         std::unique_ptr<HttpClient> client = borrow();
         auto response = client->stream(http, take, stop);

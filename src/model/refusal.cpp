@@ -37,13 +37,6 @@ std::string lowered(std::string_view text) {
     return out;
 }
 
-std::string without(std::string text, std::string_view secret) {
-    if (secret.empty()) return text;
-    for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
-        text.replace(at, secret.size(), "[key]");
-    return text;
-}
-
 struct Said {
     std::string text = {}, kind = {};
 };
@@ -86,12 +79,19 @@ ErrorCode code_of(int status, std::string_view kind) {
 
 }  // namespace
 
+std::string without_secret(std::string text, std::string_view secret) {
+    if (secret.empty()) return text;
+    for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
+        text.replace(at, secret.size(), "[key]");
+    return text;
+}
+
 Error refusal_of(std::string_view server, const HttpResponse& response, std::string_view secret) {
     const Said said = read_error(response.body);
     Error error;
     error.code = code_of(response.status, said.kind);
     error.message = std::string(server) + " answered with status " +
-                    std::to_string(response.status) + ": " + without(said.text, secret);
+                    std::to_string(response.status) + ": " + without_secret(said.text, secret);
     const bool too_long = response.status == 400 || response.status == 413 ||
                           response.status == 422 || response.status == 500;
     if (too_long && says_overflow(said)) error.param = context_overflow;
@@ -103,7 +103,7 @@ Error refusal_of_event(std::string_view server, const Error& event, std::string_
     const Said said{.text = event.message, .kind = event.param};
     if (lowered(event.message).contains("overloaded")) error.code = ErrorCode::unavailable;
     if (lowered(event.message).contains("rate limit")) error.code = ErrorCode::rate_limited;
-    error.message = std::string(server) + ": " + without(event.message, secret);
+    error.message = std::string(server) + ": " + without_secret(event.message, secret);
     error.param = says_overflow(said) ? std::string(context_overflow) : "";
     return error;
 }

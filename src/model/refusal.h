@@ -15,6 +15,9 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
 // The same for an error event inside a stream.
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
 
+// The text with "[key]" wherever the secret stands.
+std::string without_secret(std::string text, std::string_view secret);
+
 // How long the server asks to wait, in milliseconds; 0: it does not say.
 int retry_after_ms(const HttpResponse& response);
 // Whether the same request may be sent again: too many requests, overload, a failure of the server.

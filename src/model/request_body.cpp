@@ -90,6 +90,20 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
     return body;
 }
 
+Result<std::string> with_defaults(std::string_view body, std::string_view defaults) {
+    if (defaults.empty() || defaults == "{}") return std::string(body);
+    PAL_TRY(given, parse_json(body));
+    PAL_TRY(more, parse_json(defaults));
+    std::string out(body.substr(0, body.rfind('}')));
+    bool first = given.root().size() == 0;
+    for (const JsonMember member : more.root().members()) {
+        if (given.root().find(member.key)) continue;
+        out += (first ? "" : ",") + json_string(member.key) + ":" + std::string(member.value.raw());
+        first = false;
+    }
+    return out + "}";
+}
+
 Result<std::string> with_cache_hints(const Dialect& dialect, std::string body,
                                      std::string_view cache_key, std::size_t behind_edit) {
     if (dialect.cache_marks) return with_cache_marks(body, behind_edit);

@@ -22,6 +22,9 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                                         const ModelRequest& request, std::string_view defaults,
                                         std::uint32_t output_tokens, bool stream);
 
+// `body`, a whole request, with the fields of `defaults` that it does not have.
+Result<std::string> with_defaults(std::string_view body, std::string_view defaults);
+
 // `body`, an object with the messages in it, with what the provider's cache wants to know: a key or
 // marks, by the dialect; left alone where it says so itself.
 Result<std::string> with_cache_hints(const Dialect& dialect, std::string body,
