@@ -16,14 +16,15 @@
 namespace palimpsest {
 
 extern const Flags copy_flags, doctor_flags, erase_flags, export_flags, import_flags, keys_flags;
-extern const Flags append_flags, breakdown_flags, chat_flags, checkpoint_flags, checkpoints_flags,
-    compact_flags, convert_flags, count_flags, diff_flags, edit_flags, encode_flags, fork_flags,
-    list_flags, log_flags, repair_flags, retract_flags, simulate_flags, summary_flags,
-    validate_flags, view_flags;
+extern const Flags append_flags, bench_flags, breakdown_flags, chat_flags, checkpoint_flags,
+    checkpoints_flags, compact_flags, convert_flags, count_flags, diff_flags, edit_flags,
+    encode_flags, fork_flags, list_flags, log_flags, repair_flags, retract_flags, simulate_flags,
+    summary_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
 Result<int> run_backup(Invocation& call);
+Result<int> run_bench(Invocation& call);
 Result<int> run_breakdown(Invocation& call);
 Result<int> run_chat(Invocation& call);
 Result<int> run_checkpoint(Invocation& call);
@@ -131,6 +132,8 @@ constexpr Command table[] = {
      none, store_scope, &keys_flags, run_keys},
     {"doctor", "", "Check a store; exit status 1 when something is wrong.",
      none, store_scope, &doctor_flags, run_doctor},
+    {"bench", "", "Measure this store on this machine, in conversations of its own.",
+     write, 0, &bench_flags, run_bench},
     {"validate", "[FILE]", "Tell which provider rules a list or request breaks; exit 1 if any.",
      none, 0, &validate_flags, run_validate, prepare_document},
     {"repair", "[FILE]", "Make a list or request sendable; report what was done.",

@@ -28,6 +28,19 @@ class Sent(PalTest):
         self.fails(4, "not_found", "sent", "b")
 
 
+class Bench(PalTest):
+    def test_measures_the_store_and_leaves_nothing_behind(self):
+        self.ok("append", "a", stdin=HELLO)
+        lines = self.ok("bench", "--seconds", "1", "--writers", "4", "--json").out.splitlines()
+        rows = [json.loads(line) for line in lines]
+        self.assertEqual([sorted(row) for row in rows],
+                         [["count", "p50_ms", "p99_ms", "per_second", "what"]] * 4)
+        self.assertTrue(all(row["count"] > 0 for row in rows))
+        self.assertEqual([row["id"] for row in
+                          map(json.loads, self.ok("list", "--json").out.splitlines())], ["a"])
+        self.fails(2, "invalid_request", "bench", "--seconds", "0")
+
+
 class Append(PalTest):
     def test_prints_the_new_end_of_the_log(self):
         self.assertEqual(self.ok("append", "a", stdin=HELLO).out, "1\n")
