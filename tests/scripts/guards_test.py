@@ -13,7 +13,8 @@ LEVELS = {"base": 0, "core": 1, "token": 1, "format": 1, "net": 2, "store": 3, "
 PURE = ["core", "token", "format"]
 # Third-party headers: who may include them, and only in a .cpp.
 ADAPTERS = {"boost/": ["net"], "openssl/": ["net", "server", "store"], "sqlite3.h": ["store"], "libpq-fe.h": ["store"],
-            "toml++/": ["engine"], "fmt/": list(LEVELS), "xxhash.h": ["base"]}
+            "toml++/": ["engine"], "fmt/": list(LEVELS), "xxhash.h": ["base"],
+            "libstemmer.h": ["core"], "utf8proc.h": ["core"]}
 IMPURE = re.compile(
     r"\b(open|open64|openat|fopen|fopen64|read|pread|write|pwrite|fread|fwrite|socket|connect|send|recv|"
     r"poll|epoll_wait|clock_gettime|gettimeofday|time|getrandom|rand|random|getenv|secure_getenv|"

@@ -1,0 +1,56 @@
+// The one scorer of search: BM25 in context.
+//
+// A message is as good as its best passage, by BM25 over the passages of the scope; what was said
+// next to it, and in the same stretch of conversation, counts for a part; statements of people that
+// are short beside the answers they get count for more. The weights come from a sweep, see
+// docs/SEARCH.md. The same messages and the same query give the same scores, whatever store they
+// lie in.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/query.h"
+#include "core/word_index.h"
+
+namespace palimpsest {
+
+struct RankWeights {
+    double k1 = 1.2, b = 0.4;
+    double near = 0.5, far = 0.3;  // of the better neighbour one and two messages away
+    double stretch = 0.6, stretch_b = 0.7;
+    double common = 0.1;                 // of words that say little
+    double pair = 0.0;                   // of two asked words that stand next to each other
+    double prior = 4, prior_words = 64;  // what a user's statement gains, and at what length half
+};
+
+// One log, or the part of it up to a seq.
+struct RankScope {
+    const WordIndex* words = nullptr;
+    Seq upto = seq_max;
+};
+
+// The parts of a score add up to it.
+struct ScoreParts {
+    double own = 0, near = 0, stretch = 0, prior = 0;
+    double sum() const { return own + near + stretch + prior; }
+};
+struct Ranked {
+    std::uint32_t scope = 0;    // its place among the scopes
+    std::uint32_t message = 0;  // its place among the messages of that log
+    std::uint32_t passage = 0;  // the best one, counted in the message
+    Seq seq = {};
+    ScoreParts parts = {};
+    double score = 0;
+};
+
+using RowFilter = std::function<bool(std::size_t scope, const MessageRow& row)>;
+
+// The best `limit` messages that pass the filter, best first; of equals the newer.
+// A message shows up when it has an asked word or, in a scope of one log, stands near one.
+std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& query,
+                         const RowFilter& filter, std::size_t limit,
+                         const RankWeights& weights = {});
+
+}  // namespace palimpsest

@@ -1,0 +1,64 @@
+// Words to terms: what of a word is compared when texts are searched.
+//
+// A term is the stem of a word in the language of its message. The language is guessed from the
+// small words that it uses; what cannot be guessed counts as English. A query does not say its
+// language, so it asks for the stems of every language that the texts were found to be in.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/words.h"
+
+namespace palimpsest {
+
+// Numbers are stored in indexes: only ever append.
+enum class Language : std::uint8_t {
+    english,
+    german,
+    french,
+    spanish,
+    portuguese,
+    italian,
+    dutch,
+    swedish,
+    danish,
+    norwegian,
+    finnish,
+    russian,
+    turkish,
+    hungarian,
+    romanian,
+};
+constexpr std::size_t language_count = 15;
+using Languages = std::uint32_t;  // a set: bit 1 << Language
+constexpr Languages only_language(Language language) {
+    return Languages{1} << static_cast<unsigned>(language);
+}
+
+// A word that says little in that language: "the", "und".
+bool is_common_word(std::string_view folded, Language language);
+Language guess_language(const std::vector<RawWord>& words);
+
+// Makes terms. Remembers what it has stemmed, so one per thread and not shared.
+class Stemmer {
+public:
+    Stemmer();
+    ~Stemmer();
+    Stemmer(const Stemmer&) = delete;
+    Stemmer& operator=(const Stemmer&) = delete;
+
+    // Valid until the next call.
+    const std::string& term(const RawWord& word, Language language);
+
+private:
+    struct Machines;
+    std::unique_ptr<Machines> machines_;
+    std::unordered_map<std::string, std::string> known_[language_count];
+    std::string plain_;
+};
+
+}  // namespace palimpsest

@@ -1,0 +1,111 @@
+// What a word is: scripts, identifiers, stems, quotes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/query.h"
+#include "core/stems.h"
+#include "core/words.h"
+
+namespace palimpsest {
+namespace {
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> out;
+    for (const RawWord& word : split_words(text)) out.push_back(word.text);
+    return out;
+}
+using Words = std::vector<std::string>;
+
+TEST(words, lose_their_case_in_every_script) {
+    EXPECT_EQ(words_of("Hello WORLD"), (Words{"hello", "world"}));
+    EXPECT_EQ(words_of("ПРИВЕТ Мир"), (Words{"привет", "мир"}));
+    EXPECT_EQ(words_of("STRASSE Straße"), (Words{"strasse", "strasse"}));
+}
+
+TEST(words, of_identifiers_are_whole_and_in_parts) {
+    EXPECT_EQ(words_of("max_token_count"), (Words{"max_token_count", "max", "token", "count"}));
+    EXPECT_EQ(words_of("parseJson"), (Words{"parsejson", "parse", "json"}));
+    EXPECT_EQ(words_of("src/core/rank.cpp"),
+              (Words{"src/core/rank.cpp", "src", "core", "rank", "cpp"}));
+    EXPECT_EQ(words_of("ORD-4471"), (Words{"ord-4471", "ord", "4471"}));
+    EXPECT_EQ(words_of("ana@example.org."), (Words{"ana@example.org", "ana", "example", "org"}));
+}
+
+TEST(words, of_numbers_are_the_same_with_and_without_separators) {
+    EXPECT_EQ(words_of("1,234").front(), "1234");
+    EXPECT_EQ(words_of("12:30"), (Words{"12:30", "12", "30"}));
+}
+
+TEST(words, of_scripts_without_blanks_are_pairs) {
+    EXPECT_EQ(words_of("東京都"), (Words{"東", "東京", "京", "京都", "都"}));
+    EXPECT_EQ(words_of("猫"), (Words{"猫"}));
+}
+
+TEST(words, end_at_broken_bytes_and_nul) {
+    EXPECT_EQ(words_of(std::string_view("a\xff\xfe"
+                                        "b\0c",
+                                        6)),
+              (Words{"a", "b", "c"}));
+}
+
+TEST(words, drop_the_rest_behind_an_apostrophe) {
+    EXPECT_EQ(words_of("Caroline's"), (Words{"caroline"}));
+    EXPECT_EQ(words_of("l'homme"), (Words{"l", "homme"}));
+}
+
+std::string term_of(std::string_view word, Language language) {
+    Stemmer stemmer;
+    return stemmer.term(split_words(word).front(), language);
+}
+
+TEST(stems, follow_the_language) {
+    EXPECT_EQ(term_of("painting", Language::english), term_of("paints", Language::english));
+    EXPECT_EQ(term_of("Häuser", Language::german), term_of("Haus", Language::german));
+    EXPECT_EQ(term_of("книги", Language::english), term_of("книга", Language::russian));
+}
+
+TEST(stems, have_no_accents) {
+    EXPECT_EQ(term_of("café", Language::english), term_of("cafe", Language::english));
+}
+
+TEST(language, is_guessed_from_small_words) {
+    EXPECT_EQ(guess_language(split_words("Ich habe das Buch nicht gelesen, aber es ist hier")),
+              Language::german);
+    EXPECT_EQ(guess_language(split_words("Je ne sais pas où il est")), Language::french);
+    EXPECT_EQ(guess_language(split_words("I have not read the book")), Language::english);
+    EXPECT_EQ(guess_language(split_words("xyzzy")), Language::english);
+}
+
+SearchQuery query_of(std::string_view text) {
+    Stemmer stemmer;
+    return read_query(text, 0, stemmer);
+}
+
+TEST(query, knows_only_quotes) {
+    const SearchQuery query = query_of(R"(cats AND "blue house" OR NOT (dog* NEAR/3))");
+    ASSERT_EQ(query.quotes.size(), 1u);
+    EXPECT_EQ(query.quotes[0].size(), 2u);
+    EXPECT_EQ(query.quoted, Words{"blue house"});
+    EXPECT_TRUE(query_of(R"("open quote)").quotes.empty());
+}
+
+TEST(query, asks_for_each_word_once) {
+    EXPECT_EQ(query_of("cat cats Cat").words.size(), 1u);
+    EXPECT_TRUE(query_of("  \t?!").empty());
+}
+
+TEST(query, is_bounded) {
+    std::string long_text;
+    for (int i = 0; i < 100'000; ++i) long_text += "w" + std::to_string(i) + " ";
+    EXPECT_LE(query_of(long_text).words.size(), query_words_max);
+}
+
+TEST(query, of_pairs_does_not_ask_for_single_characters) {
+    const SearchQuery query = query_of("東京");
+    ASSERT_EQ(query.words.size(), 1u);
+    EXPECT_EQ(query.words[0].shown, "東京");
+}
+
+}  // namespace
+}  // namespace palimpsest
