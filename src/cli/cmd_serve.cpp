@@ -42,6 +42,19 @@ sigset_t block_stop_signals() {
     return signals;
 }
 
+// The settings' model, which answers where a request names none, and all that say where they are.
+Result<Models> open_models(const Settings& settings) {
+    Models models;
+    PAL_TRY(first, open_model(settings));
+    models.add(std::move(first));
+    for (const Endpoint& endpoint : settings.endpoints) {
+        if (endpoint.name == settings.model) continue;
+        PAL_TRY(model, make_http_model(endpoint));
+        models.add(std::move(model));
+    }
+    return models;
+}
+
 // For conversations whose request, header and agent name none.
 constexpr std::string_view default_policy = "balanced";
 
@@ -91,7 +104,7 @@ Result<int> run_serve(Invocation& call) {
     PAL_TRY(memory,
             open_memory(settings, {.holder_address = authority(listen), .holder_token = token},
                         std::move(background)));
-    PAL_TRY(model, open_model(settings));
+    PAL_TRY(models, open_models(settings));
     ServerOptions options{.host = listen.host,
                           .port = listen.port,
                           .tenant = settings.tenant,
@@ -102,7 +115,7 @@ Result<int> run_serve(Invocation& call) {
                           .store_threads = static_cast<int>(settings.store_threads),
                           .run_jobs = true};
     if (settings.log_level == "info") options.log = write_log_line;
-    PAL_TRY(server, Server::start(memory, *model, std::move(options)));
+    PAL_TRY(server, Server::start(memory, std::move(models), std::move(options)));
     announce(call, authority(listen));
     PAL_CHECK(call.out.flush());
     wait_for_stop(signals, memory.store());

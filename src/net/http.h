@@ -80,6 +80,9 @@ public:
     // while `stream_buffer_bytes` of them are unsent, so slow readers hold up no one else. Whether
     // the client has gone shows in a later call.
     virtual bool write_from_worker(std::string_view bytes) = 0;
+    // start() for a worker, only from inside run() and before it writes: so a service can wait for
+    // the first bytes before it decides between a stream and a plain answer.
+    virtual void start_from_worker(HttpResponse head) = 0;
 
     // Waits; false (early) when the client has gone or the server is draining.
     virtual Task<bool> sleep_ms(int duration) = 0;

@@ -184,6 +184,7 @@ Task<void> Session::call_service() {
     failed_ = false;
     serving_ = true;
     out_closed_ = false;
+    out_head_.reset();
     read_ahead();
     try {
         co_await list_.shared.service(*this);

@@ -47,6 +47,7 @@ public:
     Task<bool> start(HttpResponse head) override;
     Task<bool> write(std::string_view bytes) override;
     bool write_from_worker(std::string_view bytes) override;
+    void start_from_worker(HttpResponse head) override;
     Task<bool> sleep_ms(int duration) override;
     bool gone() const override { return eof_ || broken_; }
     bool draining() const override;
@@ -119,7 +120,8 @@ private:
     std::mutex out_mutex_;
     std::condition_variable out_changed_;
     std::string out_;
-    bool out_closed_ = false;  // nothing more can be sent
+    std::optional<HttpResponse> out_head_;  // goes before them
+    bool out_closed_ = false;               // nothing more can be sent
     bool pumping_ = false;
     Signal pumped_;
     mutable std::mutex stop_mutex_;

@@ -55,23 +55,34 @@ bool Session::write_from_worker(std::string_view bytes) {
     return true;
 }
 
+void Session::start_from_worker(HttpResponse head) {
+    const std::scoped_lock lock(out_mutex_);
+    if (out_closed_) return;
+    out_head_ = std::move(head);
+    if (!pumping_) list_.loop.post([this] { spawn(pump()); });
+    pumping_ = true;
+}
+
 // Sends what workers wrote until there is nothing left. The session outlives it: the service's
 // coroutine ends only after flush().
 Task<void> Session::pump() {
     bool sent = true;
     while (true) {
         std::string batch;
+        std::optional<HttpResponse> head;
         {
             const std::scoped_lock lock(out_mutex_);
             out_closed_ |= !sent;
             if (out_closed_) out_.clear();
             batch.swap(out_);
-            pumping_ = !batch.empty();
+            head.swap(out_head_);
+            pumping_ = head || !batch.empty();
         }
         out_changed_.notify_all();
-        if (batch.empty()) break;
+        if (!head && batch.empty()) break;
         try {
-            sent = co_await send_piece(batch);
+            if (head) sent = co_await start(std::move(*head));
+            if (sent) sent = co_await send_piece(batch);
         } catch (...) {
             failed_ = true;
             sent = false;

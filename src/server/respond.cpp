@@ -47,15 +47,38 @@ bool may_retry(const Error& error, Repeat repeat) {
 }
 
 HttpResponse write_reply(const Route& route, RouteReply reply) {
-    HttpResponse response(route.status, std::move(reply.body), reply.type);
+    HttpResponse response(reply.status ? reply.status : route.status, std::move(reply.body),
+                          reply.type);
+    for (auto& [name, value] : reply.headers) response.headers.set(name, std::move(value));
     if (reply.etag) response.headers.set("ETag", "\"" + std::to_string(reply.etag->value) + "\"");
     if (reply.again) response.headers.set("Idempotent-Replayed", "true");
     if (!reply.warnings.empty()) response.headers.set("x-warnings", joined(reply.warnings));
     return response;
 }
 
-HttpResponse write_error(const Error& error, Repeat repeat) {
+std::string anthropic_error(int status, std::string_view message) {
+    constexpr std::pair<int, std::string_view> types[] = {
+        {400, "invalid_request_error"}, {401, "authentication_error"},  {403, "permission_error"},
+        {404, "not_found_error"},       {409, "invalid_request_error"}, {413, "request_too_large"},
+        {422, "invalid_request_error"}, {429, "rate_limit_error"},      {503, "overloaded_error"},
+        {529, "overloaded_error"},
+    };
+    std::string_view type = "api_error";
+    for (const auto& [code, name] : types)
+        if (code == status) type = name;
+    std::string body;
+    JsonWriter out(body);
+    out.begin_object().field("type", "error").key("error").begin_object();
+    out.field("type", type).field("message", message).end_object().end_object();
+    return body;
+}
+
+HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape) {
     HttpResponse response = error_response(error);
+    if (shape == ErrorShape::anthropic) {
+        const std::string where = error.param.empty() ? "" : error.param + ": ";
+        response.body = anthropic_error(response.status, where + error.message);
+    }
     if (!may_retry(error, repeat)) response.headers.set("x-should-retry", "false");
     return response;
 }

@@ -17,7 +17,9 @@ struct Repeat {
 bool may_retry(const Error& error, Repeat repeat);
 
 HttpResponse write_reply(const Route& route, RouteReply reply);
-HttpResponse write_error(const Error& error, Repeat repeat);
+HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape = ErrorShape::openai);
+// The body of an error in Anthropic's shape.
+std::string anthropic_error(int status, std::string_view message);
 
 struct LogLine {
     std::string_view request_id = {}, method = {}, path = {}, peer = {};

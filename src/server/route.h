@@ -6,8 +6,10 @@
 // answers with a RouteReply or an Error and never sees a socket.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,15 +18,19 @@
 #include "net/http.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
+#include "server/models.h"
 
 namespace palimpsest {
 
 struct Route;
+class RunningTurns;
 
 // What all requests share. The references outlive the server.
 struct Site {
     Memory& memory;
-    Model& model;
+    Model& model;   // the one that answers when a request names none
+    Models models;  // all of them
+    std::shared_ptr<RunningTurns> running;
     std::string tenant;       // whose conversations these are
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
     std::string openapi = {};
@@ -51,6 +57,22 @@ private:
     QueryParameters parameters_;
 };
 
+// The way out for an answer that a route streams itself. Nothing is sent before the first bytes, so
+// until then an error is an answer like any other.
+class Outlet {
+public:
+    // The head of the answer; without it the first bytes begin an event stream.
+    virtual void start(HttpResponse head) = 0;
+    // False: the client has gone. A slow reader slows the caller down.
+    virtual bool write(std::string_view bytes) = 0;
+    virtual bool started() const = 0;
+    // Stops when the client has gone, or the server must end.
+    virtual std::stop_token stop() const = 0;
+
+protected:
+    ~Outlet() = default;
+};
+
 // One request that fits its route.
 struct Call {
     Site& site;
@@ -61,6 +83,7 @@ struct Call {
     std::optional<JsonDocument> json = {};  // the body, checked against its schema
     std::string key = {};                   // Idempotency-Key
     std::optional<Seq> if_match = {};
+    Outlet* out = nullptr;  // never null inside a route's function
 
     // Members of the body. Wrong kinds cannot be met here: the schema was checked.
     std::optional<JsonValue> field(std::string_view name) const;
@@ -78,17 +101,23 @@ using SendEvent = std::function<bool(const ServerEvent& event)>;
 
 struct RouteReply {
     std::string body = {};
-    std::string_view type = "application/json";
+    std::string type = "application/json";
     std::optional<Seq> etag = {};  // the end of the conversation
     // What was lost or changed to make the answer; told in the header x-warnings where the body has
     // no place for it.
     std::vector<std::string> warnings = {};
     bool again = false;  // a repeat of an earlier request with the same key
+    int status = 0;      // 0: the row's
+    std::vector<std::pair<std::string, std::string>> headers = {};
     // Set for a streamed answer: called on a worker after the head was sent. It owns what it uses.
+    // A function that streams by itself uses Call::out instead, and what it gives is not sent.
     std::function<void(const SendEvent& send)> stream = {};
 };
 
 enum class BodyKind : std::uint8_t { none, json, bytes };
+
+// Who expects the errors of a route: OpenAI's shape is ours too.
+enum class ErrorShape : std::uint8_t { openai, anthropic };
 
 struct Route {
     std::string_view method;
@@ -108,6 +137,9 @@ struct Route {
     bool streams = false;                        // it can answer with server-sent events
     BodyKind body = BodyKind::json;              // how the body is read, where there is one
     std::string_view type = "application/json";  // of the reply
+    // It uses the Idempotency-Key itself: nothing else is kept for its repeats.
+    bool own_key = false;
+    ErrorShape errors = ErrorShape::openai;
 };
 
 // THE table.

@@ -10,6 +10,7 @@
 #include "server/replay.h"
 #include "server/respond.h"
 #include "server/router.h"
+#include "server/running_turns.h"
 
 namespace palimpsest {
 namespace {
@@ -24,6 +25,34 @@ Repeat repeat_of(const HttpRequest& request) {
     return {.changes = request.method != "GET" && request.method != "HEAD",
             .keyed = request.headers.find("Idempotency-Key").has_value()};
 }
+
+// The way out of a route: see Outlet. Belongs to the worker.
+class WorkerOutlet final : public Outlet {
+public:
+    WorkerOutlet(Exchange& exchange, std::string request_id)
+        : exchange_(exchange), request_id_(std::move(request_id)) {}
+
+    void start(HttpResponse head) override {
+        if (started_) return;
+        started_ = true;
+        head.headers.set("x-request-id", request_id_);
+        exchange_.start_from_worker(std::move(head));
+    }
+    bool write(std::string_view bytes) override {
+        if (!started_) start(event_stream());
+        sent_ += bytes.size();
+        return exchange_.write_from_worker(bytes);
+    }
+    bool started() const override { return started_; }
+    std::stop_token stop() const override { return exchange_.stop_token(); }
+    std::size_t sent() const { return sent_; }
+
+private:
+    Exchange& exchange_;
+    const std::string request_id_;
+    bool started_ = false;
+    std::size_t sent_ = 0;
+};
 
 // What a worker made of a request: an answer, or the head of a stream and what writes it.
 struct Outcome {
@@ -41,29 +70,31 @@ struct Server::State {
     std::unique_ptr<HttpServer> http = {};
     std::unique_ptr<JobRunner> jobs = {};
 
-    Outcome answer(Match match, const HttpRequest& request);
-    Outcome route_and_answer(const HttpRequest& request, Result<Match> match);
+    Outcome answer(Match match, const HttpRequest& request, Outlet& out);
+    Outcome route_and_answer(const HttpRequest& request, Result<Match> match, Outlet& out);
     Task<void> serve(Exchange& exchange);
     Task<void> stream(Exchange& exchange, Outcome& outcome);
     void log(const HttpRequest& request, const HttpResponse& response, Instant begun) const;
 };
 
-Outcome Server::State::answer(Match match, const HttpRequest& request) {
+Outcome Server::State::answer(Match match, const HttpRequest& request, Outlet& out) {
     const Route& route = *match.route;
     Result<Call> call = read_call(site, schemas, std::move(match), request);
-    if (!call) return {write_error(call.error(), repeat_of(request)), {}};
-    const bool once = route.body == BodyKind::json && !call->key.empty();
+    if (!call) return {write_error(call.error(), repeat_of(request), route.errors), {}};
+    call->out = &out;
+    const bool once = route.body == BodyKind::json && !call->key.empty() && !route.own_key;
     Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
-    if (!reply) return {write_error(reply.error(), repeat_of(request)), {}};
+    if (!reply) return {write_error(reply.error(), repeat_of(request), route.errors), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};
     return {write_reply(route, *std::move(reply)), {}};
 }
 
-Outcome Server::State::route_and_answer(const HttpRequest& request, Result<Match> match) {
+Outcome Server::State::route_and_answer(const HttpRequest& request, Result<Match> match,
+                                        Outlet& out) {
     if (!match) return {write_error(match.error(), {}), {}};
     if (!match->route) return {no_route(*match, request.method), {}};
-    return answer(*std::move(match), request);
+    return answer(*std::move(match), request, out);
 }
 
 Task<void> Server::State::serve(Exchange& exchange) {
@@ -71,12 +102,14 @@ Task<void> Server::State::serve(Exchange& exchange) {
     const HttpRequest& request = exchange.request();
     Result<Match> match = match_route(routes(), request.method, request.path);
     const Lane lane = match && match->route ? match->route->lane : Lane::quick;
-    auto work = [&] { return route_and_answer(request, std::move(match)); };
+    const std::string request_id = new_request_id();
+    WorkerOutlet out(exchange, request_id);
+    auto work = [&] { return route_and_answer(request, std::move(match), out); };
     Outcome outcome = co_await exchange.run(work, lane);
-    outcome.response.headers.set("x-request-id", new_request_id());
+    outcome.response.headers.set("x-request-id", request_id);
     if (outcome.stream)
         co_await stream(exchange, outcome);
-    else
+    else if (!out.started())
         exchange.answer(outcome.response);
     log(request, outcome.response, begun);
 }
@@ -113,13 +146,22 @@ Server::~Server() {
 }
 
 Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, ServerOptions options) {
+    Models models;
+    models.add(std::shared_ptr<Model>(std::shared_ptr<Model>(), &model));
+    return start(memory, std::move(models), std::move(options));
+}
+
+Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
+                                              ServerOptions options) {
     if (!is_loopback(options.host))
         return fail(ErrorCode::forbidden,
                     "this server has no keys yet, so it listens on loopback only; use 127.0.0.1",
                     "listen");
     PAL_CHECK(check_id(options.tenant, "tenant"));
     Site site{.memory = memory,
-              .model = model,
+              .model = models.first(),
+              .models = std::move(models),
+              .running = std::make_shared<RunningTurns>(),
               .tenant = options.tenant,
               .store_token = options.store_token,
               .openapi = write_openapi(routes(), palimpsest::schemas())};

@@ -13,6 +13,7 @@
 
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
+#include "server/models.h"
 
 namespace palimpsest {
 
@@ -33,8 +34,11 @@ struct ServerOptions {
 
 class Server {
 public:
-    // Both must outlive the server. `forbidden` for an address that is not loopback, `unavailable`
-    // when it is taken.
+    // The memory must outlive the server. `forbidden` for an address that is not loopback,
+    // `unavailable` when it is taken.
+    static Result<std::unique_ptr<Server>> start(Memory& memory, Models models,
+                                                 ServerOptions options);
+    // With one model, which must outlive the server too.
     static Result<std::unique_ptr<Server>> start(Memory& memory, Model& model,
                                                  ServerOptions options);
     ~Server();  // stop without grace

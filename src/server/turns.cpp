@@ -116,14 +116,6 @@ Result<std::string> said(const Call& call) {
     return R"({"role":"user","content":)" + json_string(one->string()) + "}";
 }
 
-Result<void> check_model(const Call& call) {
-    const std::optional<std::string> model = call.text("model");
-    if (!model || *model == call.site.model.name()) return {};
-    return fail(ErrorCode::not_found,
-                "there is no such model here; there is: " + std::string(call.site.model.name()),
-                "model");
-}
-
 Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages) {
     PAL_TRY(format, format_of(call));
     WriteOptions write = call.write(IfAbsent::create);
@@ -328,12 +320,12 @@ Result<RouteReply> finish_turn(Call& call) {
 }
 
 Result<RouteReply> chat(Call& call) {
-    PAL_CHECK(check_model(call));
+    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
     PAL_TRY(messages, said(call));
     PAL_TRY(name, new_name(call, "conversation_id"));
     PAL_TRY(begun, begin_from(call, name, messages));
     const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
-                                                          .model = call.site.model,
+                                                          .model = *model,
                                                           .begun = std::move(begun),
                                                           .tools = raw_of(call, "tools")});
     const std::optional<JsonValue> stream = call.field("stream");

@@ -1,0 +1,204 @@
+#include "server/gateway.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/ids.h"
+#include "base/json_write.h"
+#include "server/turn_log.h"
+
+#include <fmt/format.h>
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t notes_looked_at = 16;  // the newest calls, with their usage and texts
+
+ReplyUsage reply_usage(const Usage& usage) {
+    return {.input_tokens = usage.input,
+            .output_tokens = usage.output,
+            .cached_tokens = usage.cached,
+            .cache_write_tokens = usage.cache_writes,
+            .reasoning_tokens = usage.reasoning};
+}
+
+Usage usage_of(const ReplyUsage& usage) {
+    return {.input = usage.input_tokens,
+            .cached = usage.cached_tokens,
+            .cache_writes = usage.cache_write_tokens,
+            .output = usage.output_tokens,
+            .reasoning = usage.reasoning_tokens};
+}
+
+// The official clients count their attempts; 0 is the first.
+bool says_repeat(const HttpRequest& request) {
+    const std::string_view count = request.header("x-stainless-retry-count");
+    return !count.empty() && count != "0";
+}
+
+// The key of the newest turn with this digest; empty: there is none.
+Result<std::string> find_key(Memory& memory, const ConversationId& name, std::string_view digest) {
+    const auto entries = memory.log(
+        name, {.kinds = only(EntryKind::note), .limit = notes_looked_at, .newest_first = true});
+    if (!entries && entries.error().code == ErrorCode::not_found) return std::string();
+    if (!entries) return std::unexpected(entries.error());
+    for (const Entry& entry : *entries) {
+        const auto& note = std::get<NoteEntry>(entry.body);
+        const auto body = note.kind == "call" ? parse_json(view_of(note.body))
+                                              : Result<JsonDocument>(fail({}, ""));
+        const auto known = body ? body->root().find("digest") : std::nullopt;
+        const auto key = body ? body->root().find("key") : std::nullopt;
+        if (known && key && known->string() == digest) return std::string(key->string());
+    }
+    return std::string();
+}
+
+std::string new_key() {
+    return "turn-" + hex(random_log_id());
+}
+
+BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
+    return {.messages = ask.messages,
+            .format = ask.format,
+            .model = std::string(ask.model->name()),
+            .tools = ask.tools,
+            .parameters = ask.parameters,
+            .policy = ask.policy,
+            .write = {.key = std::move(key), .expected_end = call.if_match},
+            .header = ask.header,
+            .continues = ask.continues,
+            .resend = ask.resend,
+            .digest = ask.digest};
+}
+
+Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool repeats) {
+    std::string key = call.key;
+    if (key.empty() && repeats) {
+        PAL_TRY(known, find_key(memory, ask.name, ask.digest));
+        key = std::move(known);
+    }
+    const bool found = !key.empty();
+    PAL_TRY(begun, memory.begin(ask.name, request_of(ask, call, found ? key : new_key())));
+    if (!begun.already_interrupted || !ask.resend) return std::move(begun);
+    // What was told of it is not what the client has: it is taken back and made anew.
+    return memory.begin(ask.name, request_of(ask, call, new_key()));
+}
+
+}  // namespace
+
+Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
+    GatewayTurn turn(call.site.memory, std::move(ask));
+    bool repeats = says_repeat(call.request) && !turn.ask_.digest.empty();
+    if (!turn.ask_.digest.empty()) {
+        const ConversationId& name = turn.ask_.name;
+        auto entered = call.site.running->enter(
+            name.tenant + "\n" + name.id + "\n" + turn.ask_.digest, call.out->stop());
+        turn.seat_ = std::move(entered.seat);
+        repeats |= entered.waited;
+    }
+    PAL_TRY(begun, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
+    turn.begun_ = std::move(begun);
+    return turn;
+}
+
+Result<Reply> GatewayTurn::call_model(const TurnEars& ears, bool& told) {
+    const std::vector<Message> messages = begun_.request();
+    const std::string cache_key = begun_.cache_key();
+    ModelRequest request{.messages = messages,
+                         .tools = ask_.tools,
+                         .parameters = ask_.parameters,
+                         .fields_format = ask_.format,
+                         .stop = ears.stop,
+                         .cache_key = cache_key,
+                         .behind_edit = begun_.behind_edit()};
+    if (ears.on_bytes)
+        request.on_bytes = [&](std::string_view bytes) {
+            told = true;
+            return ears.on_bytes(bytes);
+        };
+    OnPiece on_piece;
+    if (ears.on_piece)
+        on_piece = [&](const StreamDelta& delta) {
+            told = true;
+            return ears.on_piece(delta);
+        };
+    return ask_.model->call(request, on_piece);
+}
+
+Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
+    if (finished()) return tell_again(ears);
+    bool told = false;
+    auto reply = call_model(ears, told);
+    if (!reply && !told && is_context_overflow(reply.error()) && !begun_.policy.empty()) {
+        PAL_TRY(smaller, memory_->shrink(begun_));
+        begun_ = std::move(smaller);
+        reply = call_model(ears, told);
+    }
+    if (!reply) return std::unexpected(std::move(reply).error());
+    PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
+    PAL_TRY(finished, memory_->finish(begun_, answer));
+    return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};
+}
+
+Result<TurnDone> GatewayTurn::tell_again(const TurnEars& ears) {
+    PAL_TRY(answer, read_answer(*memory_, begun_));
+    TurnDone done{.again = true};
+    done.reply.messages = begun_.already_earlier;
+    done.reply.messages.push_back(*begun_.already);
+    done.reply.usage = reply_usage(answer.usage);
+    done.reply.interrupted = answer.interrupted;
+    const bool calls = std::ranges::any_of(
+        done.reply.messages, [](const Message& one) { return !one.shape.calls.empty(); });
+    done.reply.stop = calls ? StopReason::tool_calls : StopReason::end;
+    done.finished = {.seq = begun_.already_at, .header = begun_.view.header, .again = true};
+    done.finished.cost = memory_->cost_of(begun_.model, answer.usage);
+    if (!ears.on_piece) return done;
+    const auto lost = tell_messages(ask_.format, done.reply.messages,
+                                    [&](const StreamDelta& delta) { (void)ears.on_piece(delta); });
+    if (!lost) return std::unexpected(lost.error());
+    return done;
+}
+
+std::string digest_of_body(const Call& call) {
+    Hasher hasher;
+    hasher.field(call.route.pattern);
+    hasher.field(call.request.body);
+    const Fingerprint digest = hasher.digest();
+    return fmt::format("{:016x}{:016x}", digest.high, digest.low);
+}
+
+Result<std::string> reply_body(FormatId to, const Model& model, const Reply& reply,
+                               StreamIdentity identity, std::vector<std::string>& lost) {
+    if (!reply.body.empty() && model.format() == to && !reply.interrupted) return reply.body;
+    auto made = reply.body.empty()
+                    ? make_reply_body(to, reply, std::move(identity))
+                    : convert_reply(model.format(), to, reply.body, std::move(identity));
+    if (!made) return std::unexpected(std::move(made).error());
+    lost.insert(lost.end(), made->lost.begin(), made->lost.end());
+    return std::move(made->body);
+}
+
+Result<Answer> answer_of(Reply reply, std::string_view model) {
+    if (reply.messages.empty())
+        return fail(ErrorCode::upstream_failed,
+                    "the model " + std::string(model) + " answered without a message");
+    Answer answer{.message = std::move(reply.messages.back()), .interrupted = reply.interrupted};
+    reply.messages.pop_back();
+    answer.earlier = std::move(reply.messages);
+    if (reply.usage) answer.usage = usage_of(*reply.usage);
+    return answer;
+}
+
+std::string fields_without(JsonValue body, std::initializer_list<std::string_view> names) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    for (const JsonMember member : body.members())
+        if (std::ranges::find(names, member.key) == names.end())
+            out.key(member.key).raw(member.value.raw());
+    out.end_object();
+    return json;
+}
+
+}  // namespace palimpsest
