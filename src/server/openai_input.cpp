@@ -79,6 +79,11 @@ Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& item
         items.push_back(std::move(one));
         return {};
     }
+    if (type == "compaction_trigger")
+        return fail(ErrorCode::invalid_request,
+                    "compaction_trigger is not supported; use context_management, or POST "
+                    "/v1/responses/compact",
+                    "input");
     if (type == "compaction") {
         if (auto parts = unseal(item)) {
             items.insert(items.end(), parts->begin(), parts->end());

@@ -185,8 +185,10 @@ Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery&
     if (!query.after.empty()) {
         auto found = locate(store, header, query.after);
         if (!found) return fail(ErrorCode::invalid_request, found.error().message, "after");
-        (query.newest_first ? range.to : range.from) =
-            query.newest_first ? found->block.to : found->block.from;
+        if (query.newest_first)
+            range.to = std::min(range.to, found->block.to);
+        else
+            range.from = found->block.from;
         after = std::move(found->item);
     }
     if (range.empty()) return ItemPage{};

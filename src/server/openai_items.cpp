@@ -48,11 +48,9 @@ std::string_view prefix_of(std::string_view type) {
     struct Row {
         std::string_view type, prefix;
     };
-    constexpr Row rows[] = {{"message", "msg_"},
-                            {"function_call", "fc_"},
-                            {"function_call_output", "fco_"},
-                            {"reasoning", "rs_"},
-                            {"compaction", "cmp_"}};
+    constexpr Row rows[] = {{"message", "msg_"},         {"function_call", "fc_"},
+                            {"custom_tool_call", "fc_"}, {"function_call_output", "fco_"},
+                            {"reasoning", "rs_"},        {"compaction", "cmp_"}};
     for (const Row& row : rows)
         if (row.type == type) return row.prefix;
     return "item_";

@@ -19,4 +19,19 @@ Result<RouteReply> list_openai_items(Call& call);
 Result<RouteReply> get_openai_item(Call& call);
 Result<RouteReply> delete_openai_item(Call& call);
 
+// responses.cpp
+Result<RouteReply> create_response(Call& call);
+
+// responses_read.cpp
+Result<RouteReply> get_response(Call& call);
+Result<RouteReply> delete_response(Call& call);
+Result<RouteReply> cancel_response(Call& call);
+Result<RouteReply> list_input_items(Call& call);
+
+// responses_tokens.cpp
+Result<RouteReply> count_input_tokens(Call& call);
+
+// responses_compact.cpp
+Result<RouteReply> compact_response(Call& call);
+
 }  // namespace palimpsest

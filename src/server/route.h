@@ -24,6 +24,7 @@ namespace palimpsest {
 
 struct Route;
 class RunningTurns;
+class ResponseLog;
 
 // What all requests share. The references outlive the server.
 struct Site {
@@ -34,6 +35,7 @@ struct Site {
     std::string tenant;       // whose conversations these are
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
     std::string openapi = {};
+    std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
 };
 
 // A parameter of the query. A name that ends in '*' stands for every name that begins so.

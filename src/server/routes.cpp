@@ -93,6 +93,13 @@ constexpr Parameter include_query[] = {
     {"include*", R"({"type":"string"})", "all that is stored is always shown"},
 };
 
+constexpr Parameter response_query[] = {
+    {"stream", R"({"type":"boolean"})", "as events, from the first one on"},
+    {"starting_after", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
+     "of a stream: only events behind this sequence_number"},
+    {"include*", R"({"type":"string"})", "all that is stored is always shown"},
+};
+
 constexpr std::string_view conversations = "/api/v1/conversations";
 constexpr std::string_view one = "/api/v1/conversations/{id}";
 
@@ -238,6 +245,29 @@ constexpr Route table[] = {
      .function = delete_openai_item,
      .summary = "Hide an item and what it cannot be parted from; undo brings it back (OpenAI)",
      .reply = "OpenAiConversation"},
+
+    {.method = "POST", .pattern = "/v1/responses", .function = create_response,
+     .summary = "Answer: whole, as a stream, or in the background (OpenAI)",
+     .reply = "OpenAiResponse", .request = "OpenAiNewResponse", .lane = Lane::slow,
+     .streams = true},
+    {.method = "GET", .pattern = "/v1/responses/{id}", .function = get_response,
+     .summary = "Read a stored response, or follow its events (OpenAI)",
+     .reply = "OpenAiResponse", .query = response_query, .lane = Lane::slow, .streams = true},
+    {.method = "DELETE", .pattern = "/v1/responses/{id}", .function = delete_response,
+     .summary = "Delete a response; the last one takes along what was made for it (OpenAI)",
+     .reply = "OpenAiDeletedResponse"},
+    {.method = "POST", .pattern = "/v1/responses/{id}/cancel", .function = cancel_response,
+     .summary = "Stop a response that runs in the background (OpenAI)",
+     .reply = "OpenAiResponse", .lane = Lane::slow},
+    {.method = "GET", .pattern = "/v1/responses/{id}/input_items",
+     .function = list_input_items, .summary = "What the response answers, newest first (OpenAI)",
+     .reply = "OpenAiItemList", .query = item_query},
+    {.method = "POST", .pattern = "/v1/responses/input_tokens", .function = count_input_tokens,
+     .summary = "Count the tokens of a request (OpenAI)", .reply = "OpenAiTokenCount",
+     .request = "OpenAiTokenCountRequest"},
+    {.method = "POST", .pattern = "/v1/responses/compact", .function = compact_response,
+     .summary = "Fold a list of items into what the user said and one compaction (OpenAI)",
+     .reply = "OpenAiCompaction", .request = "OpenAiCompactRequest", .lane = Lane::slow},
 
     {.method = "POST", .pattern = "/internal/store/{operation}", .function = call_store,
      .summary = "For commands on the store that this process holds; needs the lock file's token",

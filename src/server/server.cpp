@@ -9,6 +9,7 @@
 #include "server/openapi.h"
 #include "server/replay.h"
 #include "server/respond.h"
+#include "server/response_log.h"
 #include "server/router.h"
 #include "server/running_turns.h"
 
@@ -164,7 +165,8 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
               .running = std::make_shared<RunningTurns>(),
               .tenant = options.tenant,
               .store_token = options.store_token,
-              .openapi = write_openapi(routes(), palimpsest::schemas())};
+              .openapi = write_openapi(routes(), palimpsest::schemas()),
+              .responses = std::make_shared<ResponseLog>(memory.store(), options.tenant)};
     auto state =
         std::make_unique<State>(State{.site = std::move(site), .options = std::move(options)});
     for (const Route& route : routes())
@@ -203,6 +205,7 @@ std::uint16_t Server::port() const {
 void Server::stop(std::chrono::milliseconds grace) {
     state_->jobs.reset();
     state_->http->stop(static_cast<int>(grace.count()));
+    state_->site.responses->stop();
 }
 
 }  // namespace palimpsest

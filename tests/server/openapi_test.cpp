@@ -131,10 +131,13 @@ TEST(schemas, close_every_request) {
 }
 
 TEST(routes, repeat_every_post_that_writes) {
-    const std::set<std::string_view> by_the_store_key = {"messages", "begin", "finish", "chat",
-                                                         "items"};
+    const std::set<std::string_view> by_the_store_key = {"messages", "begin",  "finish",   "chat",
+                                                         "items",    "cancel", "responses"};
+    const std::set<std::string_view> writes_nothing = {"/v1/responses/input_tokens",
+                                                       "/v1/responses/compact"};
     for (const Route& route : routes()) {
         if (route.method != "POST" || route.body == BodyKind::bytes) continue;
+        if (writes_nothing.contains(route.pattern)) continue;
         const std::string_view word = route.pattern.substr(route.pattern.rfind('/') + 1);
         EXPECT_EQ(route.again == nullptr, by_the_store_key.contains(word)) << route.pattern;
     }

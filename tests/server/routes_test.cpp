@@ -74,6 +74,13 @@ constexpr Step steps[] = {
     {"GET", "/v1/conversations/a%2Fb/items?order=asc&limit=2", ""},
     {"POST", "/v1/conversations/a%2Fb/fork", R"({"id":"child2"})"},
     {"DELETE", "/v1/conversations/child2", ""},
+    {"POST", "/v1/responses", R"({"input":"five","conversation":"a/b","background":true})"},
+    {"GET", "/v1/responses/RESPONSE", ""},
+    {"GET", "/v1/responses/RESPONSE/input_items", ""},
+    {"POST", "/v1/responses/RESPONSE/cancel", ""},
+    {"DELETE", "/v1/responses/RESPONSE", ""},
+    {"POST", "/v1/responses/input_tokens", R"({"input":"six","conversation":"a/b"})"},
+    {"POST", "/v1/responses/compact", R"({"input":"seven"})"},
 };
 
 std::string filled(std::string_view text, std::string_view place, const std::string& value) {
@@ -110,13 +117,14 @@ void call_every_route(std::string_view store) {
     const Running running(store);
     const SchemaSet schemas;
     std::set<const Route*> called;
-    std::string turn, checkpoint, call, item;
+    std::string turn, checkpoint, call, item, response;
     for (const Step& step : steps) {
         const Route* const row = row_of(step);
         ASSERT_TRUE(row) << step.method << " " << step.target;
         called.insert(row);
         std::string target = filled(step.target, "CHECKPOINT", checkpoint);
         target = filled(filled(target, "CALL", call), "ITEM", item);
+        target = filled(target, "RESPONSE", response);
         const Told told =
             running.ask(std::string(step.method), target, filled(step.body, "TURN", turn));
         const std::string what =
@@ -130,6 +138,7 @@ void call_every_route(std::string_view store) {
         EXPECT_TRUE(fits) << (fits ? "" : fits.error().message) << what;
         if (told.json().find("turn_id")) turn = told.text("turn_id");
         if (step.target.ends_with("/begin")) call = std::to_string(told.number("seq"));
+        if (step.target.ends_with("/responses")) response = told.text("id");
         if (step.target.ends_with("/items")) item = told.text("first_id");
         if (told.text("id").starts_with("ckpt_")) checkpoint = told.text("id");
     }

@@ -1,0 +1,21 @@
+// request_messages: what a request to Responses is about, as the messages that a model would see.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "palimpsest/message.h"
+#include "server/route.h"
+
+namespace palimpsest {
+
+// The id that `conversation` names, as a text or as {"id"}; empty: none.
+std::string named_conversation(const Call& call);
+
+// A JSON list of items with the request's instructions before it.
+std::string with_instructions(const Call& call, const std::string& items);
+
+// Instructions, what the conversation or the previous response brings, and the input: all as items.
+// Nothing is written.
+Result<std::vector<Message>> request_messages(Call& call);
+
+}  // namespace palimpsest

@@ -1,0 +1,270 @@
+#include "server/response_log.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view running_space = "responses", event_space = "response_events",
+                           cancel_space = "response_cancels", delete_space = "response_deletes";
+constexpr Duration kept_for = std::chrono::hours(1);
+constexpr Duration announced_for = std::chrono::seconds(30);
+constexpr Duration renewed_every = std::chrono::seconds(10);
+constexpr Duration asked_every = std::chrono::milliseconds(500);
+constexpr auto between_looks = std::chrono::milliseconds(50);
+constexpr std::size_t chunk_bytes_max = 256u << 10;
+constexpr int background_threads = 64;
+constexpr std::size_t background_max = 1000;
+
+std::string chunk_key(const std::string& id, std::size_t chunk) {
+    char number[16];
+    std::snprintf(number, sizeof number, "/%08zu", chunk);
+    return id + number;
+}
+
+}  // namespace
+
+void LiveResponse::add(std::string_view events) {
+    const std::scoped_lock lock(mutex_);
+    bytes_ += events;
+    changed_.notify_all();
+}
+
+void LiveResponse::end() {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+}
+
+void LiveResponse::cancel() {
+    {
+        const std::scoped_lock lock(mutex_);
+        cancelled_ = true;
+    }
+    stop_.request_stop();
+}
+
+bool LiveResponse::cancelled() const {
+    const std::scoped_lock lock(mutex_);
+    return cancelled_;
+}
+
+LiveResponse::Piece LiveResponse::wait(std::size_t from, Duration patience) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return ended_ || bytes_.size() > from; });
+    return {bytes_.substr(std::min(from, bytes_.size())), ended_};
+}
+
+ResponseLog::ResponseLog(Store& store, std::string tenant)
+    : store_(store),
+      tenant_(std::move(tenant)),
+      workers_(std::make_unique<Workers>(background_threads)),
+      keeper_([this](const std::stop_token& stop) { keep_all(stop); }) {}
+
+ResponseLog::~ResponseLog() {
+    stop();
+}
+
+void ResponseLog::stop() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+        for (const auto& [id, live] : live_) live->stop();
+    }
+    workers_.reset();  // Waits for them.
+    keeper_.request_stop();
+    if (keeper_.joinable()) keeper_.join();
+}
+
+std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptions options) {
+    auto live = std::make_shared<LiveResponse>(id, options);
+    Kept record{.live = live};
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!live_.emplace(id, live).second) return nullptr;
+        if (stopping_) live->stop();
+    }
+    if (options.background) announce(record);
+    if (!options.kept) return live;
+    const std::scoped_lock lock(mutex_);
+    kept_.insert_or_assign(id, std::move(record));
+    woken_.notify_all();
+    return live;
+}
+
+// One whose events are kept stays here until they are.
+void ResponseLog::close(const std::shared_ptr<LiveResponse>& live) {
+    live->end();
+    const std::scoped_lock lock(mutex_);
+    if (!kept_.contains(live->id())) live_.erase(live->id());
+}
+
+std::shared_ptr<LiveResponse> ResponseLog::find(const std::string& id) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = live_.find(id);
+    return found == live_.end() ? nullptr : found->second;
+}
+
+Result<void> ResponseLog::run(std::move_only_function<void()> work) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (stopping_ || running_ >= background_max)
+            return fail(ErrorCode::unavailable, "too many responses run in the background; later");
+        ++running_;
+    }
+    workers_->add([this, work = std::move(work)]() mutable {
+        work();
+        const std::scoped_lock lock(mutex_);
+        --running_;
+    });
+    return {};
+}
+
+Result<bool> ResponseLog::is_running(const std::string& id) {
+    if (find(id)) return true;
+    const auto record = store_.get_record({tenant_, std::string(running_space), id});
+    if (record) return true;
+    if (record.error().code == ErrorCode::not_found) return false;
+    return std::unexpected(record.error());
+}
+
+Result<std::optional<std::string>> ResponseLog::kept_events(const std::string& id,
+                                                            std::size_t chunk) {
+    auto record = store_.get_record({tenant_, std::string(event_space), chunk_key(id, chunk)});
+    if (record) return std::optional(std::move(record->value));
+    if (record.error().code == ErrorCode::not_found) return std::optional<std::string>();
+    return std::unexpected(record.error());
+}
+
+Result<void> ResponseLog::cancel(const std::string& id) {
+    if (const auto live = find(id)) {
+        live->cancel();
+        return {};
+    }
+    PAL_TRY(version,
+            store_.put_record(
+                {.key = {tenant_, std::string(cancel_space), id}, .value = "{}", .ttl = kept_for}));
+    (void)version;
+    return {};
+}
+
+Result<void> ResponseLog::mark_deleted(const std::string& id) {
+    PAL_TRY(version,
+            store_.put_record({.key = {tenant_, std::string(delete_space), id}, .value = "{}"}));
+    (void)version;
+    for (std::size_t chunk = 0;; ++chunk) {
+        PAL_TRY(events, kept_events(id, chunk));
+        if (!events) return {};
+        PAL_TRY(gone,
+                store_.put_record({.key = {tenant_, std::string(event_space), chunk_key(id, chunk)},
+                                   .purge = true}));
+        (void)gone;
+    }
+}
+
+Result<bool> ResponseLog::is_deleted(const std::string& id) {
+    const auto record = store_.get_record({tenant_, std::string(delete_space), id});
+    if (record) return true;
+    if (record.error().code == ErrorCode::not_found) return false;
+    return std::unexpected(record.error());
+}
+
+Result<std::size_t> ResponseLog::count_deleted(const LogId& log) {
+    RecordQuery query{tenant_, std::string(delete_space), "resp_" + hex(log)};
+    std::size_t count = 0;
+    for (query.limit = 1000;;) {
+        PAL_TRY(records, store_.list_records(query));
+        count += records.size();
+        if (records.size() < query.limit) return count;
+        query.after = records.back().key.key;
+    }
+}
+
+// What cannot be removed goes within the hour.
+void ResponseLog::forget(const LogId& log) {
+    for (const std::string_view space : {event_space, delete_space, running_space}) {
+        RecordQuery query{tenant_, std::string(space), "resp_" + hex(log)};
+        query.limit = 1000;
+        const auto records = store_.list_records(query);
+        if (!records) continue;
+        for (const Record& record : *records)
+            (void)store_.put_record({.key = record.key, .purge = true});
+    }
+}
+
+void ResponseLog::put_later(RecordWrite write) {
+    const std::scoped_lock lock(mutex_);
+    later_.push_back(std::move(write));
+    woken_.notify_all();
+}
+
+// ---- the keeper ---------------------------------------------------------------------------------
+
+void ResponseLog::announce(Kept& kept) {
+    kept.renewed = system_now();
+    (void)store_.put_record({.key = {tenant_, std::string(running_space), kept.live->id()},
+                             .value = "{}",
+                             .ttl = announced_for});
+}
+
+// Events that could not be kept are tried again at the next look, unless it has ended: the log has
+// the answer.
+bool ResponseLog::keep(Kept& kept) {
+    const LiveResponse::Piece piece = kept.live->wait(kept.written, Duration::zero());
+    for (std::size_t at = 0; at < piece.bytes.size(); at += chunk_bytes_max) {
+        const std::string chunk = piece.bytes.substr(at, chunk_bytes_max);
+        const auto version = store_.put_record(
+            {.key = {tenant_, std::string(event_space), chunk_key(kept.live->id(), kept.chunks)},
+             .value = chunk,
+             .ttl = kept_for});
+        if (!version) return !piece.ended;
+        kept.written += chunk.size();
+        ++kept.chunks;
+    }
+    if (piece.ended) return false;
+    const Time now = system_now();
+    if (now - kept.renewed >= renewed_every) announce(kept);
+    if (kept.live->options().background && now - kept.asked >= asked_every) {
+        kept.asked = now;
+        if (store_.get_record({tenant_, std::string(cancel_space), kept.live->id()}))
+            kept.live->cancel();
+    }
+    return true;
+}
+
+void ResponseLog::keep_all(const std::stop_token& stop) {
+    for (;;) {
+        std::vector<std::pair<std::string, Kept>> due;
+        std::vector<RecordWrite> later;
+        {
+            std::unique_lock lock(mutex_);
+            woken_.wait(lock, stop, [&] { return !kept_.empty() || !later_.empty(); });
+            if (stop.stop_requested() && kept_.empty() && later_.empty()) return;
+            due.assign(kept_.begin(), kept_.end());
+            later.swap(later_);
+        }
+        for (const RecordWrite& write : later) (void)store_.put_record(write);
+        for (auto& [id, kept] : due) settle(id, kept, keep(kept) && !stop.stop_requested());
+        std::unique_lock lock(mutex_);
+        woken_.wait_for(lock, stop, between_looks, [] { return false; });
+    }
+}
+
+void ResponseLog::settle(const std::string& id, const Kept& kept, bool more) {
+    const std::scoped_lock lock(mutex_);
+    const auto now = kept_.find(id);
+    if (now == kept_.end()) return;
+    if (more) {
+        now->second = kept;
+        return;
+    }
+    kept_.erase(now);
+    live_.erase(id);
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,121 @@
+// response_log: responses that are being made, and the events of those that are kept.
+//
+// A server that makes a response tells its events to whoever follows it here, and keeps them in the
+// store for an hour, so that a client whose connection broke, or another server, replays them from
+// any number on. One thread writes them, several events at a time: no event waits for the store. A
+// record says that the response is being made; without it and without an answer in the log the
+// process that made it is gone.
+//
+// Records: space "responses", ID: it is being made (a minute at most, renewed). "response_events",
+// ID/NUMBER: bytes of its stream. "response_cancels", ID: someone wants it to stop.
+// "response_deletes", ID: it was deleted; the conversation stays.
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "net/workers.h"
+#include "palimpsest/store.h"
+
+namespace palimpsest {
+
+struct LiveOptions {
+    bool kept = false;        // its events go to the store
+    bool background = false;  // nobody waits for it: other servers hear of it before it begins
+};
+
+// One response under way in this process. From any thread.
+class LiveResponse {
+public:
+    LiveResponse(std::string id, LiveOptions options) : id_(std::move(id)), options_(options) {}
+
+    const std::string& id() const { return id_; }
+    const LiveOptions& options() const { return options_; }
+    void add(std::string_view events);
+    void end();  // no more comes; the log says how it ended
+    void cancel();
+    bool cancelled() const;
+    std::stop_token stop_token() const { return stop_.get_token(); }
+    void stop() { stop_.request_stop(); }
+
+    struct Piece {
+        std::string bytes = {};
+        bool ended = false;
+    };
+    // What was added behind the first `from` bytes; waits for some, or for the end, for so long.
+    Piece wait(std::size_t from, Duration patience) const;
+
+private:
+    const std::string id_;
+    const LiveOptions options_;
+    std::stop_source stop_;
+    mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
+    std::string bytes_;
+    bool ended_ = false, cancelled_ = false;
+};
+
+class ResponseLog {
+public:
+    // The store must outlive it.
+    ResponseLog(Store& store, std::string tenant);
+    ~ResponseLog();  // stops what runs in the background, keeps what there is of it
+    ResponseLog(const ResponseLog&) = delete;
+    ResponseLog& operator=(const ResponseLog&) = delete;
+
+    // Announces a response of this process. Null: it is being made here already.
+    std::shared_ptr<LiveResponse> open(const std::string& id, LiveOptions options);
+    void close(const std::shared_ptr<LiveResponse>& live);
+    std::shared_ptr<LiveResponse> find(const std::string& id) const;  // null: not here
+
+    // Runs on a thread of its own after the request is answered. unavailable when too many do.
+    Result<void> run(std::move_only_function<void()> work);
+
+    // Whether some server says that it makes this response.
+    Result<bool> is_running(const std::string& id);
+    // So many bytes of the stream as were kept behind chunk `from`; none: not (yet) there.
+    Result<std::optional<std::string>> kept_events(const std::string& id, std::size_t chunk);
+    // Asks whoever makes it to stop.
+    Result<void> cancel(const std::string& id);
+    Result<void> mark_deleted(const std::string& id);
+    Result<bool> is_deleted(const std::string& id);
+    Result<std::size_t> count_deleted(const LogId& log);  // of the responses of that log
+    // Removes every kept event of the responses of one log.
+    void forget(const LogId& log);
+    // Writes a record soon; what is lost in a crash is lost.
+    void put_later(RecordWrite write);
+
+    void stop();  // as the destructor; http must have stopped before
+
+private:
+    struct Kept {
+        std::shared_ptr<LiveResponse> live = {};
+        std::size_t written = 0, chunks = 0;
+        Time renewed = {}, asked = {};
+    };
+    void keep_all(const std::stop_token& stop);
+    // False: it has ended and all of it is kept.
+    bool keep(Kept& kept);
+    void announce(Kept& kept);
+    void settle(const std::string& id, const Kept& kept, bool more);
+
+    Store& store_;
+    const std::string tenant_;
+    mutable std::mutex mutex_;
+    std::condition_variable_any woken_;
+    std::map<std::string, std::shared_ptr<LiveResponse>> live_;
+    std::map<std::string, Kept> kept_;
+    std::vector<RecordWrite> later_;
+    std::size_t running_ = 0;
+    bool stopping_ = false;
+    std::unique_ptr<Workers> workers_;
+    std::jthread keeper_;
+};
+
+}  // namespace palimpsest

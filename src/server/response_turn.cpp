@@ -1,0 +1,208 @@
+#include "server/response_turn.h"
+
+#include <thread>
+
+#include "base/clock.h"
+#include "format/sse.h"
+#include "server/gateway.h"
+#include "server/openai_items.h"
+#include "server/response_events.h"
+#include "server/stored_response.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr auto between_looks = std::chrono::milliseconds(100);
+constexpr Duration last_events = std::chrono::seconds(1);  // for a server to keep its last events
+
+std::int64_t now_seconds() {
+    return std::chrono::floor<std::chrono::seconds>(system_now()).time_since_epoch().count();
+}
+
+Result<Reply> ask(ResponseTurn& turn, const OnPiece& on_piece) {
+    const std::vector<Message> messages = turn.stored ? turn.begun.request() : turn.messages;
+    const std::string cache_key = turn.stored ? turn.begun.cache_key() : std::string();
+    return turn.model.call({.messages = messages,
+                            .tools = turn.tools,
+                            .parameters = turn.parameters,
+                            .fields_format = item_format,
+                            .stop = turn.live ? turn.live->stop_token() : std::stop_token(),
+                            .cache_key = cache_key,
+                            .behind_edit = turn.stored ? turn.begun.behind_edit() : 0},
+                           on_piece);
+}
+
+Result<Reply> ask_within_window(ResponseTurn& turn, const OnPiece& on_piece) {
+    auto reply = ask(turn, on_piece);
+    const bool shrinks = turn.stored && !turn.begun.policy.empty();
+    if (reply || !shrinks || !is_context_overflow(reply.error())) return reply;
+    PAL_TRY(smaller, turn.site.memory.shrink(turn.begun));
+    turn.begun = std::move(smaller);
+    return ask(turn, on_piece);
+}
+
+Result<void> store_answer(ResponseTurn& turn, const Reply& reply) {
+    PAL_TRY(answer, answer_of(reply, turn.model.name()));
+    PAL_TRY(finished, turn.site.memory.finish(turn.begun, answer));
+    (void)finished;
+    return {};
+}
+
+void tell_end(ResponseTurn& turn, const Reply& reply) {
+    const ResponseEnd end = response_end(reply.stop, reply.interrupted);
+    ResponseState& state = turn.state;
+    state.status = end.status;
+    state.reason = end.reason;
+    if (turn.live && turn.live->cancelled()) state.status = "cancelled";
+    state.completed = now_seconds();
+    state.usage = reply.usage;
+    state.output.clear();
+    for (ShownItem& item : output_items(state.id, reply.messages))
+        state.output.push_back(std::move(item.json));
+}
+
+void tell_failure(ResponseTurn& turn, const Error& error) {
+    turn.state.status = "failed";
+    if (turn.live && turn.live->cancelled())
+        turn.state.status = "cancelled";
+    else
+        turn.state.error = error;
+    if (turn.stored) note_end(turn.site.memory, turn.begun.name, turn.begun.view.seq, turn.state);
+}
+
+// Sends what is behind a number, and knows when the stream has ended.
+class Follower {
+public:
+    Follower(std::int64_t after, const SendBytes& send) : after_(after), send_(send) {}
+
+    void feed(std::string_view bytes) {
+        (void)parser_.feed(bytes, [this](std::string_view name, std::string_view data) {
+            return take(name, data);
+        });
+    }
+    bool done() const { return ended_ || gone_; }
+    std::int64_t last() const { return last_; }
+
+private:
+    Result<void> take(std::string_view name, std::string_view data) {
+        const std::string bytes = sse_event(name, data);
+        for (const StreamedEvent& event : split_events(bytes)) {
+            last_ = event.sequence;
+            ended_ = event.last;
+            if (event.sequence > after_ && !gone_) gone_ = !send_(bytes);
+        }
+        return {};
+    }
+
+    SseParser parser_;
+    const std::int64_t after_;
+    const SendBytes& send_;
+    std::int64_t last_ = -1;
+    bool ended_ = false, gone_ = false;
+};
+
+// Until it ends here; what another server goes on with is for follow_kept.
+void follow_live(const LiveResponse& live, Follower& follower, const std::stop_token& stop) {
+    std::size_t from = 0;
+    while (!follower.done() && !stop.stop_requested()) {
+        const LiveResponse::Piece piece = live.wait(from, between_looks);
+        follower.feed(piece.bytes);
+        from += piece.bytes.size();
+        if (piece.ended && piece.bytes.empty()) return;
+    }
+}
+
+// How it ended, for a stream whose last events nobody kept.
+std::string missing_end(const ResponseState& state, std::int64_t last) {
+    const std::vector<StreamedEvent> events = split_events(replay_events(state));
+    const std::int64_t next = last + 1;
+    std::string bytes;
+    for (const StreamedEvent& event : events)
+        if (event.last) bytes = renumbered(event.bytes, next);
+    return bytes;
+}
+
+void follow_kept(Site& site, const std::string& id, Follower& follower,
+                 const std::stop_token& stop) {
+    Time ended_at = {};
+    for (std::size_t chunk = 0; !follower.done() && !stop.stop_requested();) {
+        const auto events = site.responses->kept_events(id, chunk);
+        if (!events) return;
+        if (*events) {
+            follower.feed(**events);
+            ++chunk;
+            continue;
+        }
+        const auto response = load_response(site, id);
+        if (!response) return;
+        if (response->state.is_open()) {
+            std::this_thread::sleep_for(between_looks);
+            continue;
+        }
+        if (chunk == 0) return follower.feed(replay_events(response->state));
+        if (ended_at == Time{}) ended_at = system_now();
+        if (system_now() - ended_at > last_events)
+            return follower.feed(missing_end(response->state, follower.last()));
+        std::this_thread::sleep_for(between_looks);
+    }
+}
+
+}  // namespace
+
+Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece) {
+    auto reply = ask_within_window(turn, on_piece);
+    if (reply && reply->messages.empty())
+        reply = fail(ErrorCode::upstream_failed, "the model answered without a message");
+    if (reply && turn.stored) {
+        if (auto stored = store_answer(turn, *reply); !stored)
+            reply = std::unexpected(std::move(stored).error());
+    }
+    if (!reply) {
+        tell_failure(turn, reply.error());
+        return std::unexpected(std::move(reply).error());
+    }
+    tell_end(turn, *reply);
+    const bool plain = turn.state.status == "completed" || turn.state.reason == "interrupted";
+    if (turn.stored && (!plain || turn.state.status == "cancelled"))
+        note_end(turn.site.memory, turn.begun.name, turn.begun.view.seq, turn.state);
+    return reply->stop;
+}
+
+void stream_response(ResponseTurn& turn, const SendBytes& send) {
+    ResponseEvents events(turn.state);
+    bool gone = false;
+    const auto tell = [&](const std::string& bytes) {
+        if (turn.live) turn.live->add(bytes);
+        if (!gone && send) gone = !send(bytes);
+        return !gone || turn.stored;
+    };
+    tell(events.begin());
+    const auto stop =
+        run_response(turn, [&](const StreamDelta& delta) { return tell(events.add(delta)); });
+    std::vector<ShownItem> items;
+    for (const std::string& json : turn.state.output) items.push_back({.json = json});
+    tell(events.end(turn.state, stop.value_or(StopReason::other), items));
+}
+
+void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
+                     const std::stop_token& stop) {
+    Follower follower(after, send);
+    if (const auto live = site.responses->find(id); live && live->options().kept)
+        return follow_live(*live, follower, stop);
+    follow_kept(site, id, follower, stop);
+}
+
+void await_response(Site& site, const std::string& id, Duration patience) {
+    const Time until = system_now() + patience;
+    while (system_now() < until) {
+        if (const auto live = site.responses->find(id)) {
+            if (live->wait(SIZE_MAX, between_looks).ended) return;
+            continue;
+        }
+        const auto response = load_response(site, id);
+        if (!response || !response->state.is_open()) return;
+        std::this_thread::sleep_for(between_looks);
+    }
+}
+
+}  // namespace palimpsest

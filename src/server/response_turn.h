@@ -1,0 +1,48 @@
+// response_turn: one response, from the request to what is kept of it.
+//
+// What was said is stored before the model is asked, the answer when it has come; whoever asked
+// waits, reads a stream, or comes back later. A response that is not to be stored leaves nothing.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "palimpsest/memory.h"
+#include "server/response_log.h"
+#include "server/response_object.h"
+#include "server/route.h"
+
+namespace palimpsest {
+
+// False: the client has gone.
+using SendBytes = std::function<bool(std::string_view bytes)>;
+
+// All that a response needs after its request is gone.
+struct ResponseTurn {
+    Site& site;
+    Model& model;
+    Begun begun = {};
+    std::vector<Message> messages = {};       // of one that is not stored: what is sent
+    std::string tools = {}, parameters = {};  // for the model, in our format
+    ResponseState state = {};
+    bool stored = true;
+    std::shared_ptr<LiveResponse> live = {};
+};
+
+// Asks the model and keeps the answer; `turn.state` is then the response as it ended. An error
+// means that there is no answer at all. With `on_piece` the answer is streamed.
+Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece);
+
+// The same, told as events. A client that goes away ends one that is not stored; a stored one goes
+// on, so that it can be read later.
+void stream_response(ResponseTurn& turn, const SendBytes& send);
+
+// The events of a stored response behind number `after`, those that are there and those to come.
+void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
+                     const std::stop_token& stop);
+
+// Waits until it has ended, here or on another server, for so long at most.
+void await_response(Site& site, const std::string& id, Duration patience);
+
+}  // namespace palimpsest

@@ -1,0 +1,349 @@
+// responses: POST /v1/responses. Where what is said goes, and how the answer comes back.
+//
+// A stored response continues the conversation that it names, or the one of the response before it:
+// at its end if nothing was said since, else in a fork from there, so that every response can be
+// continued any number of times. Without either it begins a conversation of its own.
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/ids.h"
+#include "core/policy.h"
+#include "engine/compact_document.h"
+#include "format/json_edit.h"
+#include "palimpsest/format.h"
+#include "server/gateway.h"
+#include "server/openai_input.h"
+#include "server/openai_items.h"
+#include "server/openai_routes.h"
+#include "server/replay.h"
+#include "server/request_messages.h"
+#include "server/response_turn.h"
+#include "server/rest.h"
+#include "server/stored_response.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Duration join_patience = std::chrono::minutes(10);
+constexpr Duration retry_time = std::chrono::minutes(10);
+
+std::string raw_of(const Call& call, std::string_view name) {
+    const std::optional<JsonValue> value = call.field(name);
+    return value ? std::string(value->raw()) : std::string();
+}
+
+bool is_true(const Call& call, std::string_view name) {
+    const std::optional<JsonValue> value = call.field(name);
+    return value && value->boolean() == true;
+}
+
+std::unexpected<Error> refuse(std::string message, std::string param) {
+    return fail(ErrorCode::invalid_request, std::move(message), std::move(param));
+}
+
+// ---- reading the request ------------------------------------------------------------------------
+
+// What is ours to honour is not passed on.
+std::string model_parameters(const Call& call) {
+    return fields_without(call.json->root(),
+                          {"model", "input", "instructions", "tools", "stream", "stream_options",
+                           "store", "background", "context_management", "truncation", "metadata",
+                           "conversation", "previous_response_id"});
+}
+
+// Tools that only a provider can run need a model that speaks its format.
+Result<void> check_tools(const Call& call, const Model& model) {
+    const std::optional<JsonValue> tools = call.field("tools");
+    if (!tools || model.format() == item_format) return {};
+    std::size_t index = 0;
+    for (const JsonValue tool : tools->elements()) {
+        const auto type = tool.find("type");
+        const std::string_view name = type ? type->string() : std::string_view();
+        if (name != "function" && name != "custom")
+            return refuse("the model " + std::string(model.name()) + " has no tool of the type '" +
+                              std::string(name) + "'; it takes functions and custom tools",
+                          "tools[" + std::to_string(index) + "]");
+        ++index;
+    }
+    return {};
+}
+
+Result<void> check_request(const Call& call) {
+    if (call.field("conversation") && call.field("previous_response_id"))
+        return refuse("give 'previous_response_id' or 'conversation', not both",
+                      "previous_response_id");
+    const std::optional<JsonValue> store = call.field("store");
+    if (is_true(call, "background") && store && store->boolean() == false)
+        return refuse("a response in the background must be stored", "background");
+    if (!call.field("input") && !call.field("previous_response_id") && !call.field("conversation"))
+        return refuse("say something: a text or a list of items", "input");
+    return {};
+}
+
+// Where the leading system items of a list end: begin takes such a run as instructions, and these
+// are part of what was said.
+struct Input {
+    std::string leading = "[]", rest = "[]";
+};
+Result<Input> split_input(const std::string& items) {
+    PAL_TRY(document, parse_json(items));
+    std::vector<std::string> leading, rest;
+    for (const JsonValue item : document.root().elements()) {
+        const auto role = item.find("role");
+        const bool system = role && (role->string() == "system" || role->string() == "developer");
+        (system && rest.empty() ? leading : rest).emplace_back(item.raw());
+    }
+    return Input{json_list(leading), json_list(rest)};
+}
+
+// The official clients send no key, but count their attempts: the first one gets a key, which a
+// repeat of the same body finds again. Sets the call's key.
+Result<bool> find_retry_key(Call& call) {
+    const std::string_view attempt = call.request.header("x-stainless-retry-count");
+    if (!call.key.empty() || attempt.empty()) return !call.key.empty();
+    Store& store = call.site.memory.store();
+    const RecordKey record{call.site.tenant, "retries", digest_of_body(call)};
+    if (attempt != "0") {
+        const auto kept = store.get_record(record);
+        if (kept) call.key = kept->value;
+        if (kept) return false;
+        if (kept.error().code != ErrorCode::not_found) return std::unexpected(kept.error());
+    }
+    call.key = "retry-" + hex(random_log_id());
+    call.site.responses->put_later({.key = record, .value = call.key, .ttl = retry_time});
+    return false;
+}
+
+// ---- where it goes ------------------------------------------------------------------------------
+
+struct Destination {
+    ConversationId name = {};
+    std::optional<Seq> expected_end = {};  // conflict: something was said meanwhile
+    IfAbsent if_absent = IfAbsent::fail;
+    bool made = false;  // the conversation is made for this response
+    std::optional<StoredResponse> previous = {};
+};
+
+// Whether something was said behind the response; edits and notes do not count.
+Result<bool> said_since(Memory& memory, const StoredResponse& response) {
+    if (response.end >= response.header.end) return false;
+    PAL_TRY(entries,
+            memory.log(response.header.name, {.range = {response.end + 1, response.header.end},
+                                              .kinds = only(EntryKind::message),
+                                              .limit = 1,
+                                              .content = false}));
+    return !entries.empty();
+}
+
+Result<Destination> find_destination(Call& call) {
+    if (const std::string id = named_conversation(call); !id.empty())
+        return Destination{.name = {call.site.tenant, id}};
+    const std::optional<std::string> previous = call.text("previous_response_id");
+    if (!previous) {
+        PAL_TRY(name, new_name(call));
+        return Destination{.name = name, .if_absent = IfAbsent::create, .made = true};
+    }
+    auto response = load_response(call.site, *previous);
+    if (!response) {
+        Error error = response.error();
+        if (error.code == ErrorCode::not_found) error.param = "previous_response_id";
+        return std::unexpected(error);
+    }
+    if (response->state.is_open())
+        return refuse("that response is not finished yet", "previous_response_id");
+    PAL_TRY(moved, said_since(call.site.memory, *response));
+    Destination destination{.name = response->header.name,
+                            .expected_end = moved ? response->end : response->header.end,
+                            .made = response->made};
+    destination.previous = *std::move(response);
+    return destination;
+}
+
+Result<void> fork_from(Call& call, const std::string& key, Destination& destination) {
+    const StoredResponse& previous = *destination.previous;
+    PAL_TRY(child, new_name(call));
+    WriteOptions write;
+    if (!key.empty()) write.key = "fork/" + key;
+    PAL_TRY(header, call.site.memory.fork(previous.header.name, child, previous.end, write));
+    destination.name = header.name;
+    destination.expected_end = {};
+    return {};
+}
+
+// ---- beginning ----------------------------------------------------------------------------------
+
+struct Said {
+    Input input = {};
+    std::string key = {};  // that makes a repeat harmless; empty: none
+    bool keyed = false;    // the client gave it
+    std::string policy = {};
+};
+
+Result<Begun> begin_once(Call& call, const Said& said, const Destination& destination,
+                         const ResponseTurn& turn) {
+    WriteOptions write{.key = said.key,
+                       .expected_end = destination.expected_end,
+                       .if_absent = destination.if_absent};
+    if (said.input.leading != "[]") {
+        WriteOptions first = write;
+        if (!first.key.empty()) first.key = "leading/" + first.key;
+        PAL_TRY(written, call.site.memory.append(destination.name, {.messages = said.input.leading,
+                                                                    .format = item_format,
+                                                                    .write = first}));
+        if (write.expected_end) write.expected_end = written.last;
+    }
+    const std::string messages = with_instructions(call, said.input.rest);
+    return call.site.memory.begin(destination.name,
+                                  {.messages = messages,
+                                   .format = item_format,
+                                   .model = std::string(turn.model.name()),
+                                   .tools = turn.tools,
+                                   .parameters = call_parameters(turn.state, destination.made),
+                                   .policy = said.policy,
+                                   .write = write,
+                                   .resend = !destination.previous && !destination.made});
+}
+
+// At the end of the conversation, or else in a fork.
+Result<Begun> begin_response(Call& call, const Said& said, const ResponseTurn& turn) {
+    PAL_TRY(destination, find_destination(call));
+    auto begun = begin_once(call, said, destination, turn);
+    if (!begun && begun.error().code == ErrorCode::conflict && destination.previous) {
+        PAL_CHECK(fork_from(call, said.key, destination));
+        begun = begin_once(call, said, destination, turn);
+    }
+    if (begun && said.keyed) keep_request(call, begun->view.header.end);
+    if (!begun && begun.error().code == ErrorCode::not_found && begun.error().param.empty() &&
+        call.field("conversation"))
+        return fail(ErrorCode::not_found, begun.error().message, "conversation");
+    return begun;
+}
+
+std::int64_t now_seconds() {
+    return std::chrono::floor<std::chrono::seconds>(system_now()).time_since_epoch().count();
+}
+
+Result<ResponseTurn> read_turn(Call& call) {
+    PAL_CHECK(check_request(call));
+    const auto chosen = call.site.models.choose(call.text("model").value_or(""));
+    if (!chosen) return refuse(chosen.error().message, "model");
+    Model* const model = *chosen;
+    PAL_CHECK(check_tools(call, *model));
+    ResponseTurn turn{.site = call.site, .model = *model};
+    turn.tools = raw_of(call, "tools");
+    turn.parameters = model_parameters(call);
+    const std::optional<JsonValue> store = call.field("store");
+    turn.stored = !store || store->boolean() != false || call.field("conversation");
+    ResponseState& state = turn.state;
+    state.model = call.text("model").value_or(std::string(model->name()));
+    state.created = now_seconds();
+    state.fields = echo_fields(call.json->root());
+    state.instructions = raw_of(call, "instructions");
+    if (!turn.tools.empty()) state.tools = turn.tools;
+    return turn;
+}
+
+// ---- one that leaves nothing --------------------------------------------------------------------
+
+Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
+    // Not the id of a position, so that it is never found.
+    turn.state.id = std::string(response_prefix) + hex(random_log_id()) + "0";
+    PAL_TRY(messages, request_messages(call));
+    turn.messages = std::move(messages);
+    PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
+    if (policy.empty()) return {};
+    PAL_TRY(compacted, compact_document(write_list(turn.messages),
+                                        {.format = item_format,
+                                         .policy = policy,
+                                         .model = std::string(turn.model.server_name())},
+                                        *exact_tokenizer()));
+    PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
+    turn.messages = std::move(kept);
+    return {};
+}
+
+// ---- answering ----------------------------------------------------------------------------------
+
+RouteReply state_reply(const ResponseState& state) {
+    return {.body = write_response(state)};
+}
+
+Result<RouteReply> answer_whole(ResponseTurn& turn) {
+    const auto stop = run_response(turn, {});
+    if (turn.live) turn.site.responses->close(turn.live);
+    if (!stop) return std::unexpected(stop.error());
+    return state_reply(turn.state);
+}
+
+RouteReply stream_whole(Call& call, ResponseTurn& turn) {
+    stream_response(turn, [&](std::string_view bytes) { return call.out->write(bytes); });
+    if (turn.live) call.site.responses->close(turn.live);
+    return {};
+}
+
+RouteReply follow(Call& call, const std::string& id) {
+    follow_response(
+        call.site, id, -1, [&](std::string_view bytes) { return call.out->write(bytes); },
+        call.out->stop());
+    return {};
+}
+
+// It is there already, or being made: this request is a repeat.
+Result<RouteReply> answer_again(Call& call, const std::string& id) {
+    if (is_true(call, "stream")) return follow(call, id);
+    if (!is_true(call, "background")) await_response(call.site, id, join_patience);
+    PAL_TRY(response, load_response(call.site, id));
+    if (response.state.error) return std::unexpected(*response.state.error);
+    RouteReply reply = state_reply(response.state);
+    reply.again = true;
+    return reply;
+}
+
+Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTurn>& turn) {
+    Site& site = call.site;
+    turn->state.status = "queued";
+    RouteReply reply = state_reply(turn->state);
+    const auto started = site.responses->run([&site, turn] {
+        turn->state.status = "in_progress";
+        stream_response(*turn, {});
+        site.responses->close(turn->live);
+    });
+    if (!started) {
+        site.responses->close(turn->live);
+        return std::unexpected(started.error());
+    }
+    return is_true(call, "stream") ? follow(call, turn->state.id) : std::move(reply);
+}
+
+Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
+    PAL_TRY(keyed, find_retry_key(call));
+    Said said{.key = call.key, .keyed = keyed};
+    if (const std::optional<JsonValue> input = call.field("input")) {
+        PAL_TRY(items, read_input_items(call.site, *input));
+        PAL_TRY(split, split_input(items));
+        said.input = std::move(split);
+    }
+    PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
+    said.policy = std::move(policy);
+    PAL_TRY(begun, begin_response(call, said, turn));
+    turn.state.id = position_id(response_prefix, begun.log, begun.turn);
+    turn.state.conversation = begun.name.id;
+    if (begun.already) return answer_again(call, turn.state.id);
+    turn.begun = std::move(begun);
+    const bool background = is_true(call, "background"), stream = is_true(call, "stream");
+    turn.live = call.site.responses->open(turn.state.id, {background || stream, background});
+    if (!turn.live) return answer_again(call, turn.state.id);
+    if (!background && !stream) return answer_whole(turn);
+    if (!background) return stream_whole(call, turn);
+    return start_background(call, std::make_shared<ResponseTurn>(std::move(turn)));
+}
+
+}  // namespace
+
+Result<RouteReply> create_response(Call& call) {
+    PAL_TRY(turn, read_turn(call));
+    if (turn.stored) return answer_stored(call, std::move(turn));
+    PAL_CHECK(begin_unstored(call, turn));
+    return is_true(call, "stream") ? stream_whole(call, turn) : answer_whole(turn);
+}
+
+}  // namespace palimpsest

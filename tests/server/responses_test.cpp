@@ -1,0 +1,563 @@
+// OpenAI's Responses over our logs: answers, streams, the background, and what is kept of them.
+#include <set>
+#include <thread>
+
+#include "base/ids.h"
+#include "server/running.h"
+#include "support/upstream.h"
+
+namespace palimpsest {
+namespace {
+
+const std::string root = "/v1/responses";
+
+// A server in front of a scripted one that speaks `format`.
+class Behind {
+public:
+    explicit Behind(FormatId format = FormatId::openai_chat, const std::string& store = "memory:")
+        : memory_(Memory::open(store).value()),
+          model_(make_http_model({.name = "m",
+                                  .format = format,
+                                  .url = upstream.url(),
+                                  .retries = 0,
+                                  .proxy = "none"})
+                     .value()),
+          server_(Server::start(memory_, *model_, {}).value()) {}
+
+    Told ask(const std::string& method, const std::string& target, const std::string& body = {},
+             const HeaderFields& headers = {}) {
+        HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server_->port())).value());
+        return Running::ask(client, method, target, body, headers);
+    }
+    Told say(const std::string& fields) {
+        return ask("POST", root, "{\"model\":\"m\"," + fields + "}");
+    }
+
+    Upstream upstream;
+
+private:
+    Memory memory_;
+    std::unique_ptr<Model> model_;
+    std::unique_ptr<Server> server_;
+};
+
+UpstreamReply chat_reply(const std::string& text) {
+    return {
+        .body =
+            R"({"choices":[{"index":0,"message":{"role":"assistant","content":")" + text +
+            R"("},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":2}})"};
+}
+
+std::string chat_chunk(const std::string& delta, const std::string& reason = "null") {
+    return R"(data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":)" +
+           delta + ",\"finish_reason\":" + reason + "}]}\n\n";
+}
+
+UpstreamReply chat_stream(const std::vector<std::string>& words) {
+    std::string events = chat_chunk(R"({"role":"assistant"})");
+    for (const std::string& word : words) events += chat_chunk("{\"content\":\"" + word + "\"}");
+    return event_stream_reply(events + chat_chunk("{}", "\"stop\"") + "data: [DONE]\n\n");
+}
+
+// The text of a response's output.
+std::string output_text(JsonValue response) {
+    std::string text;
+    for (const JsonValue item : response.find("output")->elements())
+        if (const auto content = item.find("content"))
+            for (const JsonValue part : content->elements())
+                if (const auto said = part.find("text")) text += said->string();
+    return text;
+}
+std::string output_text(const Told& told) {
+    return told.document && told.json().find("output") ? output_text(told.json())
+                                                       : told.response.body;
+}
+
+std::string conversation_of(const Told& told) {
+    return std::string(told.json().find("conversation")->find("id")->string());
+}
+
+struct Event {
+    std::string type;
+    std::int64_t sequence = 0;
+    std::string data;
+};
+std::vector<Event> events_of(const std::string& body) {
+    std::vector<Event> events;
+    for (std::size_t at = 0; (at = body.find("data: ", at)) != std::string::npos;) {
+        const std::size_t end = body.find('\n', at);
+        const std::string data = body.substr(at + 6, end - at - 6);
+        at = end;
+        const auto document = parse_json(data);
+        if (!document) continue;
+        events.push_back({std::string(document->root().find("type")->string()),
+                          document->root().find("sequence_number")->integer().value_or(-1), data});
+    }
+    return events;
+}
+std::string types_of(const std::vector<Event>& events) {
+    std::string types;
+    for (const Event& event : events) types += event.type + " ";
+    return types;
+}
+
+std::string input_texts(const Told& list) {
+    std::string all;
+    for (const JsonValue item : list.json().find("data")->elements())
+        if (const auto content = item.find("content"))
+            for (const JsonValue part : content->elements())
+                all += std::string(part.find("text")->string()) + "|";
+    return all;
+}
+
+TEST(responses, answer_and_are_read_again_as_they_were_given) {
+    Behind site;
+    site.upstream.add(chat_reply("Hi!"));
+    const Told told = site.say(R"("input":"Hello","instructions":"Be brief.","temperature":0.5,
+        "metadata":{"k":"v"},"max_output_tokens":99)");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_TRUE(told.text("id").starts_with("resp_"));
+    EXPECT_EQ(told.text("status"), "completed");
+    EXPECT_EQ(output_text(told), "Hi!");
+    EXPECT_EQ(told.text("instructions"), "Be brief.");
+    EXPECT_EQ(told.json().find("temperature")->raw(), "0.5");
+    EXPECT_EQ(told.json().find("usage")->find("total_tokens")->integer(), 9);
+    const Told again = site.ask("GET", root + "/" + told.text("id"));
+    for (const JsonMember member : told.json().members())
+        if (member.key != "created_at" && member.key != "completed_at") {
+            EXPECT_EQ(again.json().find(member.key)->raw(), member.value.raw()) << member.key;
+        }
+    const std::string sent = site.upstream.requests().at(0).body;
+    EXPECT_NE(sent.find(R"("max_completion_tokens":99)"), sent.npos) << sent;
+    EXPECT_NE(sent.find("Be brief."), sent.npos) << sent;
+}
+
+TEST(responses, continue_the_one_before_without_its_instructions) {
+    Behind site;
+    site.upstream.add(chat_reply("one"));
+    site.upstream.add(chat_reply("two"));
+    const Told first = site.say(R"("input":"a","instructions":"Only now.")");
+    const Told second =
+        site.say(R"("input":"b","previous_response_id":")" + first.text("id") + "\"");
+    ASSERT_EQ(second.status(), 200) << second.response.body;
+    EXPECT_EQ(second.text("previous_response_id"), first.text("id"));
+    EXPECT_EQ(conversation_of(second), conversation_of(first)) << "nothing was said since";
+    const std::string sent = site.upstream.requests().at(1).body;
+    EXPECT_EQ(sent.find("Only now."), sent.npos) << sent;
+    for (const char* text : {"\"a\"", "\"one\"", "\"b\""})
+        EXPECT_NE(sent.find(text), sent.npos) << sent;
+    EXPECT_EQ(
+        input_texts(site.ask("GET", root + "/" + second.text("id") + "/input_items?order=asc")),
+        "a|one|b|");
+    EXPECT_EQ(input_texts(site.ask("GET", root + "/" + second.text("id") + "/input_items?limit=1")),
+              "b|");
+}
+
+TEST(responses, branch_when_something_was_said_since) {
+    Behind site;
+    for (const char* text : {"root", "left", "right", "left2"}) site.upstream.add(chat_reply(text));
+    const std::string base = site.say(R"("input":"start")").text("id");
+    const auto follow = [&](const std::string& text, const std::string& id) {
+        return site.say("\"input\":\"" + text + "\",\"previous_response_id\":\"" + id + "\"");
+    };
+    const Told left = follow("l", base), right = follow("r", base);
+    EXPECT_NE(conversation_of(left), conversation_of(right));
+    const Told left2 = follow("l2", left.text("id"));
+    EXPECT_EQ(conversation_of(left2), conversation_of(left));
+    const std::string sent = site.upstream.requests().at(3).body;
+    EXPECT_NE(sent.find("\"left\""), sent.npos);
+    EXPECT_EQ(sent.find("\"right\""), sent.npos) << "the other branch stays out";
+    EXPECT_EQ(input_texts(site.ask(
+                  "GET", "/v1/conversations/" + conversation_of(right) + "/items?order=asc")),
+              "start|root|r|right|");
+}
+
+TEST(responses, survive_a_restart) {
+    const TemporaryFolder folder;
+    const std::string store = "sqlite:" + folder.path() + "/test.db";
+    std::string id;
+    {
+        Behind site(FormatId::openai_chat, store);
+        site.upstream.add(chat_reply("kept"));
+        id = site.say(R"("input":"a")").text("id");
+    }
+    Behind site(FormatId::openai_chat, store);
+    site.upstream.add(chat_reply("more"));
+    EXPECT_EQ(output_text(site.ask("GET", root + "/" + id)), "kept");
+    EXPECT_EQ(output_text(site.say(R"("input":"b","previous_response_id":")" + id + "\"")), "more");
+    EXPECT_NE(site.upstream.requests().at(0).body.find("\"kept\""), std::string::npos);
+}
+
+TEST(responses, go_into_the_conversation_that_they_name) {
+    Behind site;
+    const std::string id = site.ask("POST", "/v1/conversations",
+                                    R"({"items":[{"role":"user","content":"My name is Ann."}]})")
+                               .text("id");
+    site.upstream.add(chat_reply("Hello Ann"));
+    const Told told = site.say(R"("input":"Who am I?","conversation":{"id":")" + id + "\"}");
+    EXPECT_EQ(conversation_of(told), id);
+    const std::string sent = site.upstream.requests().at(0).body;
+    EXPECT_NE(sent.find("My name is Ann."), sent.npos);
+    const Told items = site.ask("GET", "/v1/conversations/" + id + "/items?order=asc");
+    EXPECT_EQ(input_texts(items), "My name is Ann.|Who am I?|Hello Ann|");
+    const std::string last = items.text("last_id");
+    EXPECT_EQ((*told.json().find("output")->elements().begin()).find("id")->string(), last)
+        << "an answer's items have one id everywhere";
+    EXPECT_EQ(site.ask("GET", "/v1/conversations/" + id + "/items/" + last).status(), 200);
+    EXPECT_EQ(site.say(R"("input":"x","conversation":"conv_absent")").status(), 404);
+}
+
+TEST(responses, that_are_not_stored_leave_nothing) {
+    Behind site;
+    site.upstream.add(chat_reply("gone"));
+    const Told told = site.say(R"("input":"secret","store":false)");
+    EXPECT_EQ(output_text(told), "gone");
+    EXPECT_TRUE(told.json().find("conversation")->is_null());
+    EXPECT_EQ(site.ask("GET", root + "/" + told.text("id")).status(), 404);
+    EXPECT_EQ(site.ask("GET", conversations).json().find("data")->size(), 0U);
+}
+
+TEST(responses, that_are_not_stored_can_continue_a_stored_one) {
+    Behind site;
+    site.upstream.add(chat_reply("one"));
+    site.upstream.add(chat_reply("two"));
+    const std::string id = site.say(R"("input":"a")").text("id");
+    site.say(R"("input":"b","store":false,"previous_response_id":")" + id + "\"");
+    const std::string sent = site.upstream.requests().at(1).body;
+    EXPECT_NE(sent.find("\"one\""), sent.npos) << sent;
+    EXPECT_EQ(site.ask("GET", conversations).json().find("data")->size(), 1U);
+}
+
+TEST(responses, keep_system_items_of_the_input) {
+    Behind site;
+    site.upstream.add(chat_reply("one"));
+    site.upstream.add(chat_reply("two"));
+    const std::string id = site.say(R"("input":[{"role":"developer","content":"Speak Norse."},)"
+                                    R"({"role":"user","content":"a"}])")
+                               .text("id");
+    site.say(R"("input":"b","previous_response_id":")" + id + "\"");
+    EXPECT_NE(site.upstream.requests().at(1).body.find("Speak Norse."), std::string::npos);
+}
+
+TEST(responses, stream_the_events_that_clients_insist_on) {
+    Behind site;
+    site.upstream.add(chat_stream({"Hel", "lo"}));
+    const Told told = site.say(R"("input":"Hi","stream":true)");
+    EXPECT_TRUE(told.header("Content-Type").starts_with("text/event-stream"));
+    const std::vector<Event> events = events_of(told.response.body);
+    EXPECT_EQ(types_of(events),
+              "response.created response.in_progress response.output_item.added "
+              "response.content_part.added response.output_text.delta response.output_text.delta "
+              "response.output_text.done response.content_part.done response.output_item.done "
+              "response.completed ");
+    for (std::size_t i = 0; i < events.size(); ++i)
+        EXPECT_EQ(events[i].sequence, static_cast<std::int64_t>(i));
+    const auto last = parse_json(events.back().data);
+    const JsonValue response = *last->root().find("response");
+    EXPECT_EQ(output_text(response), "Hello");
+    const std::string id(response.find("id")->string());
+    EXPECT_EQ(site.ask("GET", root + "/" + id).json().find("output")->raw(),
+              response.find("output")->raw());
+}
+
+TEST(responses, replay_their_stream_from_any_number_on) {
+    Behind site;
+    site.upstream.add(chat_stream({"a", "b", "c"}));
+    const std::string body = site.say(R"("input":"Hi","stream":true)").response.body;
+    const auto first = parse_json(events_of(body).front().data);
+    const std::string id(first->root().find("response")->find("id")->string());
+    const auto stream = [&](const std::string& query) {
+        return site.ask("GET", root + "/" + id + "?stream=true" + query).response.body;
+    };
+    EXPECT_EQ(stream(""), body);
+    const std::vector<Event> rest = events_of(stream("&starting_after=4"));
+    EXPECT_EQ(rest.front().sequence, 5);
+    EXPECT_EQ(rest.back().type, "response.completed");
+    EXPECT_EQ(stream("&starting_after=99"), "");
+    EXPECT_EQ(site.ask("GET", root + "/" + id + "?starting_after=1").error("param"),
+              "starting_after");
+}
+
+TEST(responses, that_were_not_streamed_can_be_read_as_a_stream) {
+    Behind site;
+    site.upstream.add(chat_reply("whole"));
+    const Told told = site.say(R"("input":"Hi")");
+    const auto events =
+        events_of(site.ask("GET", root + "/" + told.text("id") + "?stream=true").response.body);
+    const auto last = parse_json(events.back().data);
+    EXPECT_EQ(last->root().find("response")->find("output")->raw(),
+              told.json().find("output")->raw());
+    EXPECT_NE(types_of(events).find("response.output_text.delta"), std::string::npos);
+}
+
+std::string ended(Behind& site, const std::string& id) {
+    for (int tries = 0; tries < 500; ++tries) {
+        const std::string status = site.ask("GET", root + "/" + id).text("status");
+        if (status != "queued" && status != "in_progress") return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return "(never)";
+}
+
+TEST(responses, in_the_background_are_followed_until_they_end) {
+    Behind site;
+    UpstreamReply slow = chat_stream({"a", "b", "c"});
+    slow.delay_ms = 100;
+    site.upstream.add(slow);
+    const Told told = site.say(R"("input":"Hi","background":true)");
+    EXPECT_EQ(told.text("status"), "queued") << told.response.body;
+    const std::string id = told.text("id");
+    const auto events = events_of(site.ask("GET", root + "/" + id + "?stream=true").response.body);
+    EXPECT_EQ(events.back().type, "response.completed");
+    EXPECT_EQ(ended(site, id), "completed");
+    EXPECT_EQ(output_text(site.ask("GET", root + "/" + id)), "abc");
+}
+
+TEST(responses, in_the_background_can_be_streamed_at_once) {
+    Behind site;
+    site.upstream.add(chat_stream({"x", "y"}));
+    const auto events =
+        events_of(site.say(R"("input":"Hi","background":true,"stream":true)").response.body);
+    EXPECT_EQ(events.back().type, "response.completed");
+}
+
+TEST(responses, in_the_background_can_be_cancelled_and_keep_what_came) {
+    Behind site;
+    UpstreamReply endless = chat_stream(std::vector<std::string>(200, "word "));
+    endless.piece_bytes = 200;
+    endless.piece_delay_ms = 20;
+    site.upstream.add(endless);
+    const std::string id = site.say(R"("input":"Hi","background":true)").text("id");
+    const Told cancelled = site.ask("POST", root + "/" + id + "/cancel");
+    EXPECT_EQ(cancelled.text("status"), "cancelled") << cancelled.response.body;
+    EXPECT_EQ(site.ask("POST", root + "/" + id + "/cancel").text("status"), "cancelled");
+    site.upstream.add(chat_reply("whole"));
+    const std::string plain = site.say(R"("input":"Hi")").text("id");
+    EXPECT_EQ(site.ask("POST", root + "/" + plain + "/cancel").status(), 400);
+}
+
+TEST(responses, in_the_background_say_why_they_failed) {
+    Behind site;
+    site.upstream.add({.status = 400, .body = R"({"error":{"message":"no such thing"}})"});
+    const std::string id = site.say(R"("input":"Hi","background":true)").text("id");
+    EXPECT_EQ(ended(site, id), "failed");
+    const Told told = site.ask("GET", root + "/" + id);
+    EXPECT_NE(told.error("message").find("no such thing"), std::string::npos);
+}
+
+TEST(responses, whose_process_died_are_incomplete) {
+    Running site;
+    const auto begun = site.memory().begin(
+        {"default", "c"}, {.messages = R"([{"role":"user","content":"Hi"}])",
+                           .format = FormatId::openai_responses,
+                           .model = "echo",
+                           .parameters = R"({"background":true,"response":{"model":"echo"}})"});
+    ASSERT_TRUE(begun);
+    const std::string id = position_id("resp_", begun->log, begun->turn);
+    const Told told = site.ask("GET", root + "/" + id);
+    EXPECT_EQ(told.text("status"), "incomplete") << told.response.body;
+    const auto events = events_of(site.ask("GET", root + "/" + id + "?stream=true").response.body);
+    EXPECT_EQ(events.back().type, "response.incomplete");
+}
+
+TEST(responses, that_are_deleted_are_gone_and_the_last_takes_its_conversation_along) {
+    Behind site;
+    site.upstream.add(chat_reply("one"));
+    site.upstream.add(chat_reply("two"));
+    const Told first = site.say(R"("input":"a")");
+    const Told second =
+        site.say(R"("input":"b","previous_response_id":")" + first.text("id") + "\"");
+    const Told gone = site.ask("DELETE", root + "/" + first.text("id"));
+    EXPECT_EQ(gone.json().find("deleted")->boolean(), true);
+    EXPECT_EQ(site.ask("GET", root + "/" + first.text("id")).status(), 404);
+    EXPECT_EQ(site.ask("DELETE", root + "/" + first.text("id")).status(), 404);
+    EXPECT_EQ(site.ask("GET", root + "/" + second.text("id")).status(), 200);
+    site.ask("DELETE", root + "/" + second.text("id"));
+    EXPECT_EQ(site.ask("GET", conversations + "/" + conversation_of(first)).status(), 404);
+}
+
+TEST(responses, in_a_conversation_of_the_clients_own_leave_it_when_they_are_deleted) {
+    Behind site;
+    const std::string id = site.ask("POST", "/v1/conversations", "{}").text("id");
+    site.upstream.add(chat_reply("one"));
+    const Told told = site.say(R"("input":"a","conversation":")" + id + "\"");
+    site.ask("DELETE", root + "/" + told.text("id"));
+    EXPECT_EQ(site.ask("GET", "/v1/conversations/" + id).status(), 200);
+}
+
+TEST(responses, refuse_what_they_do_not_support_by_name) {
+    Behind site;
+    const auto param = [&](const std::string& fields) {
+        const Told told = site.say(fields);
+        EXPECT_EQ(told.status(), 400) << told.response.body;
+        return told.error("param");
+    };
+    EXPECT_EQ(param(R"("input":"a","prompt":{"id":"p"})"), "prompt");
+    EXPECT_EQ(param(R"("input":"a","moderation":{})"), "moderation");
+    EXPECT_EQ(param(R"("input":"a","include":["everything"])"), "include[0]");
+    EXPECT_EQ(param(R"("input":"a","tools":[{"type":"web_search"}])"), "tools[0]");
+    EXPECT_EQ(param(R"("input":"a","background":true,"store":false)"), "background");
+    EXPECT_EQ(param(R"("input":"a","conversation":"c","previous_response_id":"r")"),
+              "previous_response_id");
+    EXPECT_EQ(param(R"("input":"a","truncation":"sometimes")"), "truncation");
+    EXPECT_EQ(param(R"("input":"a","context_management":[{"type":"compaction",
+        "compact_threshold":5}])"),
+              "compact_threshold");
+    EXPECT_EQ(param(R"("metadata":{})"), "input");
+    EXPECT_EQ(site.ask("POST", root, R"({"model":"other","input":"a"})").error("param"), "model");
+    EXPECT_TRUE(site.upstream.requests().empty());
+}
+
+TEST(responses, a_clients_own_retry_says_nothing_twice) {
+    Behind site;
+    site.upstream.add({.status = 500, .body = R"({"error":{"message":"later"}})"});
+    site.upstream.add(chat_reply("now"));
+    const std::string body = R"({"model":"m","input":"Hello"})";
+    EXPECT_GE(site.ask("POST", root, body, {{"x-stainless-retry-count", "0"}}).status(), 500);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const Told again = site.ask("POST", root, body, {{"x-stainless-retry-count", "1"}});
+    EXPECT_EQ(output_text(again), "now");
+    const Told third = site.ask("POST", root, body, {{"x-stainless-retry-count", "2"}});
+    EXPECT_EQ(third.text("id"), again.text("id"));
+    EXPECT_EQ(output_text(third), "now");
+    EXPECT_EQ(site.upstream.requests().size(), 2U);
+    EXPECT_EQ(site.ask("GET", conversations).json().find("data")->size(), 1U);
+    EXPECT_EQ(input_texts(site.ask(
+                  "GET", "/v1/conversations/" + conversation_of(again) + "/items?order=asc")),
+              "Hello|now|");
+}
+
+TEST(responses, a_repeat_with_a_key_gets_the_first_answer) {
+    Behind site;
+    site.upstream.add(chat_reply("once"));
+    const std::string body = R"({"model":"m","input":"Hello"})";
+    const Told first = site.ask("POST", root, body, {{"Idempotency-Key", "k"}});
+    const Told again = site.ask("POST", root, body, {{"Idempotency-Key", "k"}});
+    EXPECT_EQ(again.text("id"), first.text("id"));
+    EXPECT_EQ(output_text(again), "once");
+    const Told other =
+        site.ask("POST", root, R"({"model":"m","input":"Other"})", {{"Idempotency-Key", "k"}});
+    EXPECT_EQ(other.status(), 422);
+}
+
+TEST(responses, an_item_of_an_answer_can_be_referred_to) {
+    Behind site;
+    site.upstream.add(chat_reply("forty-two"));
+    site.upstream.add(chat_reply("yes"));
+    const Told first = site.say(R"("input":"a")");
+    const std::string item((*first.json().find("output")->elements().begin()).find("id")->string());
+    const Told second =
+        site.say(R"("input":[{"role":"user","content":"a"},{"type":"item_reference","id":")" +
+                 item + R"("},{"role":"user","content":"Sure?"}])");
+    ASSERT_EQ(second.status(), 200) << second.response.body;
+    EXPECT_NE(site.upstream.requests().at(1).body.find("forty-two"), std::string::npos);
+}
+
+TEST(responses, cut_short_by_the_limit_are_incomplete) {
+    Behind site;
+    site.upstream.add({.body = R"({"choices":[{"index":0,"message":{"role":"assistant",
+        "content":"lon"},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2}})"});
+    const Told told = site.say(R"("input":"a")");
+    EXPECT_EQ(told.text("status"), "incomplete");
+    const Told again = site.ask("GET", root + "/" + told.text("id"));
+    EXPECT_EQ(again.json().find("incomplete_details")->raw(), R"({"reason":"max_output_tokens"})");
+}
+
+TEST(responses, count_tokens_as_the_service_does) {
+    Running site;
+    const auto count = [&](const std::string& body) {
+        return site.ask("POST", root + "/input_tokens", body).number("input_tokens");
+    };
+    EXPECT_EQ(count(R"({"model":"gpt-4.1-mini","input":[{"role":"user",
+        "content":"The quick brown fox jumps over the lazy dog."}]})"),
+              17);
+    EXPECT_EQ(site.ask("POST", root + "/input_tokens", R"({"input":"x"})").text("object"),
+              "response.input_tokens");
+}
+
+TEST(responses, compact_to_what_the_user_said_and_one_compaction) {
+    Behind site;
+    const Told told =
+        site.ask("POST", root + "/compact",
+                 R"({"model":"m","input":[{"role":"user","content":"My cat is Tom."},)"
+                 R"({"role":"assistant","content":"A fine name for a cat is Tom."},)"
+                 R"({"role":"user","content":"And my dog is Rex."},)"
+                 R"({"role":"assistant","content":"Rex is a fine dog."}]})");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(told.text("object"), "response.compaction");
+    std::string types;
+    for (const JsonValue item : told.json().find("output")->elements())
+        types += std::string(item.find("type")->string()) + " ";
+    EXPECT_EQ(types, "message message compaction ");
+    site.upstream.add(chat_reply("Tom"));
+    const std::string output(told.json().find("output")->raw());
+    const Told next = site.say("\"input\":" + output.substr(0, output.size() - 1) +
+                               R"(,{"role":"user","content":"My cat?"}])");
+    EXPECT_EQ(output_text(next), "Tom") << next.response.body;
+    const std::string sent = site.upstream.requests().at(0).body;
+    EXPECT_NE(sent.find("Rex is a fine dog."), sent.npos) << sent;
+    EXPECT_EQ(site.ask("GET", conversations).json().find("data")->size(), 1U) << "no scratch stays";
+}
+
+// ---- each format behind -------------------------------------------------------------------------
+
+struct Spoken {
+    FormatId format;
+    std::string text, call;   // replies: a text, then a call of `f`
+    std::string result_mark;  // how the result of the call is sent to it
+};
+const Spoken spoken[] = {
+    {FormatId::openai_chat,
+     R"({"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]})",
+     R"({"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1",
+        "type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}]})",
+     R"("tool_call_id":"c1")"},
+    {FormatId::openai_responses,
+     R"({"id":"r","object":"response","status":"completed","output":[{"id":"m1","type":"message",
+        "status":"completed","role":"assistant","content":[{"type":"output_text","text":"done","annotations":[]}]}]})",
+     R"({"id":"r","object":"response","status":"completed","output":[{"id":"rs1","type":"reasoning",
+        "summary":[],"encrypted_content":"enc"},{"id":"f1","type":"function_call","status":"completed",
+        "call_id":"c1","name":"f","arguments":"{\"a\":1}"}]})",
+     R"("type":"function_call_output")"},
+    {FormatId::anthropic,
+     R"({"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"done"}],
+        "stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}})",
+     R"({"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use","id":"c1","name":"f",
+        "input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}})",
+     R"("tool_use_id":"c1")"},
+};
+
+TEST(responses, use_tools_with_every_format_behind) {
+    for (const Spoken& one : spoken) {
+        Behind site(one.format);
+        site.upstream.add({.body = one.call});
+        site.upstream.add({.body = one.text});
+        const Told call = site.say(
+            R"("input":"Go","tools":[{"type":"function","name":"f","parameters":{"type":"object"}}])");
+        const std::string what = std::string(format_name(one.format)) + call.response.body;
+        ASSERT_EQ(call.status(), 200) << what;
+        std::string types;
+        for (const JsonValue item : call.json().find("output")->elements())
+            types += std::string(item.find("type")->string()) + " ";
+        EXPECT_TRUE(types.ends_with("function_call ")) << what;
+        const Told done =
+            site.say(R"("input":[{"type":"function_call_output","call_id":"c1","output":"42"}],)"
+                     R"("previous_response_id":")" +
+                     call.text("id") + "\"");
+        EXPECT_EQ(output_text(done), "done") << what;
+        const std::string sent = site.upstream.requests().at(1).body;
+        EXPECT_NE(sent.find(one.result_mark), sent.npos) << what << sent;
+    }
+}
+
+TEST(responses, keep_encrypted_reasoning_of_a_model_of_their_own_format) {
+    Behind site(FormatId::openai_responses);
+    site.upstream.add({.body = spoken[1].call});
+    const Told told = site.say(R"("input":"Go","include":["reasoning.encrypted_content"])");
+    EXPECT_NE(told.response.body.find("\"encrypted_content\":\"enc\""), std::string::npos);
+    const std::string sent = site.upstream.requests().at(0).body;
+    EXPECT_NE(sent.find("reasoning.encrypted_content"), sent.npos) << sent;
+}
+
+}  // namespace
+}  // namespace palimpsest
