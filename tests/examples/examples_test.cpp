@@ -48,6 +48,11 @@ void expect_output(const std::string& name, std::vector<UpstreamReply> script,
     EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
 }
 
+TEST(examples, six_lines) {
+    EXPECT_EQ(run_example("six_lines", nullptr).output,
+              "{\"role\":\"user\",\"content\":\"Hello\"}\n");
+}
+
 TEST(examples, hello_with_state) {
     expect_output("hello_with_state", {says("Hello Ada!"), says("You are Ada.")},
                   "> What is my name?\nYou are Ada.\nstate: ");

@@ -155,6 +155,14 @@ def pure_symbols(build):
         yield archive, [line.strip()[2:] for line in out.stdout.split("\n") if line.strip().startswith("U ")]
 
 
+def readme_faults(readme, example):
+    """The README's C++ is what an example compiles, but for the store it opens."""
+    code = readme.split("```cpp\n")[1].split("```")[0].replace("sqlite:palimpsest.db", "memory:")
+    for line in code.splitlines():
+        if line.strip() not in example:
+            yield f"README.md: examples/six_lines.cpp has no line {line!r}"
+
+
 def self_test():
     long_function = "void f(int a) {\n" + "    x();\n" * 80 + "}\n"
     assert list(edge_faults("src/core/a.cpp", '#include "net/http.h"'))
@@ -177,6 +185,7 @@ def self_test():
     assert not list(format_faults("src/server/a.cpp", "f(FormatId::anthropic);"))
     assert list(name_faults({"a.h": "struct A {", "b.h": "class A {"}))
     assert not list(name_faults({"a.h": "struct A {", "b.h": "class A;"}))
+    assert list(readme_faults("```cpp\nf();\n```", "g();"))
     assert list(word_faults("a", "// TO" + "DO later")) and list(word_faults("a", "class BigManager {"))
 
 
@@ -192,6 +201,9 @@ def main():
         "sizes stay within their limits": list(size_faults(files, limits)),
         "a name is one type": list(name_faults(files)),
         "a format is known to its own files": [f for p, t in files.items() for f in format_faults(p, t)],
+        "the README's C++ compiles": list(readme_faults(
+            open(os.path.join(source, "README.md")).read(),
+            open(os.path.join(source, "examples/six_lines.cpp")).read())),
         "nothing is left open and types say what they are": [f for p, t in files.items() for f in word_faults(p, t)],
     }
     for name, faults in checks.items():
