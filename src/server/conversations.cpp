@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "engine/present.h"
+#include "server/response_log.h"
 #include "server/rest.h"
 #include "store/rules.h"
 
@@ -128,7 +129,9 @@ Result<RouteReply> patch_conversation(Call& call) {
 }
 
 Result<RouteReply> delete_conversation(Call& call) {
+    PAL_TRY(header, call.site.memory.head(call.name()));
     PAL_TRY(receipt, call.site.memory.erase(call.name()));
+    call.site.responses->forget(header.log);
     RouteReply reply;
     JsonWriter out(reply.body);
     write_receipt(out, receipt);

@@ -9,7 +9,9 @@
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
+#include "server/response_log.h"
 #include "server/rest.h"
+#include "server/retry_key.h"
 #include "store/lineage.h"
 
 namespace palimpsest {
@@ -77,6 +79,7 @@ Result<std::optional<Seq>> fork_place(Call& call, const Header& header) {
 }  // namespace
 
 Result<RouteReply> create_openai_conversation(Call& call) {
+    PAL_CHECK(find_retry_key(call));
     PAL_TRY(name, new_name(call));
     const auto items = call.field("items");
     const WriteOptions write = call.write(IfAbsent::create);
@@ -126,7 +129,9 @@ Result<RouteReply> repeat_openai_update(Call& call, Seq) {
 }
 
 Result<RouteReply> delete_openai_conversation(Call& call) {
+    PAL_TRY(header, call.site.memory.head(call.name()));
     PAL_TRY(receipt, call.site.memory.erase(call.name()));
+    call.site.responses->forget(header.log);
     RouteReply reply{.warnings = receipt.remains};
     JsonWriter(reply.body)
         .begin_object()
@@ -151,6 +156,7 @@ Result<RouteReply> fork_openai_conversation(Call& call) {
 }
 
 Result<RouteReply> create_openai_items(Call& call) {
+    PAL_CHECK(find_retry_key(call));
     PAL_TRY(messages, read_input_items(call.site, *call.field("items")));
     PAL_TRY(written,
             call.site.memory.append(

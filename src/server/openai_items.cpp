@@ -70,6 +70,10 @@ bool grows(const std::vector<Told>& told, PartKind kind) {
     return kind != PartKind::tool_call && !told.empty() && told.back().kind == kind;
 }
 
+bool is_empty_text(const NeutralPart& part) {
+    return (part.kind == PartKind::text || part.kind == PartKind::refusal) && part.text.empty();
+}
+
 std::optional<PartKind> streamed_as(const NeutralPart& part) {
     if (part.kind == PartKind::text || part.kind == PartKind::refusal ||
         part.kind == PartKind::reasoning)
@@ -193,6 +197,7 @@ std::vector<ShownItem> output_items(std::string_view response_id, std::span<cons
         const auto neutral = format_of(messages[i].format).read(document->root());
         if (!neutral) continue;
         for (const NeutralPart& part : neutral->parts) {
+            if (is_empty_text(part)) continue;
             if (const auto kind = streamed_as(part))
                 add_part(told, part, *kind, messages[i], i);
             else if (messages[i].format == item_format)

@@ -71,7 +71,11 @@ std::string ResponseEvents::begin() {
            lifecycle_event("response.in_progress", 1, state_);
 }
 
+// A text without a letter is no item of the output either.
 std::string ResponseEvents::add(const StreamDelta& delta) {
+    using Kind = StreamDelta::Kind;
+    const bool texts = delta.kind == Kind::text || delta.kind == Kind::refusal;
+    if (texts && delta.text.empty()) return {};
     return writer_->add(delta);
 }
 

@@ -18,13 +18,13 @@
 #include "server/request_messages.h"
 #include "server/response_turn.h"
 #include "server/rest.h"
+#include "server/retry_key.h"
 #include "server/stored_response.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr Duration join_patience = std::chrono::minutes(10);
-constexpr Duration retry_time = std::chrono::minutes(10);
 
 std::string raw_of(const Call& call, std::string_view name) {
     const std::optional<JsonValue> value = call.field(name);
@@ -93,24 +93,6 @@ Result<Input> split_input(const std::string& items) {
         (system && rest.empty() ? leading : rest).emplace_back(item.raw());
     }
     return Input{json_list(leading), json_list(rest)};
-}
-
-// The official clients send no key, but count their attempts: the first one gets a key, which a
-// repeat of the same body finds again. Sets the call's key.
-Result<bool> find_retry_key(Call& call) {
-    const std::string_view attempt = call.request.header("x-stainless-retry-count");
-    if (!call.key.empty() || attempt.empty()) return !call.key.empty();
-    Store& store = call.site.memory.store();
-    const RecordKey record{call.site.tenant, "retries", digest_of_body(call)};
-    if (attempt != "0") {
-        const auto kept = store.get_record(record);
-        if (kept) call.key = kept->value;
-        if (kept) return false;
-        if (kept.error().code != ErrorCode::not_found) return std::unexpected(kept.error());
-    }
-    call.key = "retry-" + hex(random_log_id());
-    call.site.responses->put_later({.key = record, .value = call.key, .ttl = retry_time});
-    return false;
 }
 
 // ---- where it goes ------------------------------------------------------------------------------
@@ -315,7 +297,8 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
 }
 
 Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
-    PAL_TRY(keyed, find_retry_key(call));
+    const bool keyed = !call.key.empty();
+    PAL_CHECK(find_retry_key(call));
     Said said{.key = call.key, .keyed = keyed};
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));

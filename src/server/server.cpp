@@ -10,6 +10,7 @@
 #include "server/replay.h"
 #include "server/respond.h"
 #include "server/response_log.h"
+#include "server/retry_key.h"
 #include "server/router.h"
 #include "server/running_turns.h"
 
@@ -24,7 +25,8 @@ std::string new_request_id() {
 
 Repeat repeat_of(const HttpRequest& request) {
     return {.changes = request.method != "GET" && request.method != "HEAD",
-            .keyed = request.headers.find("Idempotency-Key").has_value()};
+            .keyed = request.headers.find("Idempotency-Key").has_value() ||
+                     (request.path.starts_with("/v1/") && counts_attempts(request))};
 }
 
 // The way out of a route: see Outlet. Belongs to the worker.
