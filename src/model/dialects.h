@@ -23,6 +23,7 @@ struct Dialect {
     std::string_view stream_fields;  // what asks for a stream, with usage
     // Where a request names those that begin alike, for the provider's cache; "": nowhere.
     std::string_view cache_key_field = {};
+    std::string_view embeddings_path = {};  // "": its servers have none
     bool cache_marks = false;  // a request says how far the cache reaches (format/cache_marks.h)
 };
 std::span<const Dialect> dialect_table();

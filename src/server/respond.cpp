@@ -24,8 +24,9 @@ std::string printable(std::string_view text) {
     return out;
 }
 
-// Header values are short and ASCII.
-std::string joined(const std::vector<std::string>& warnings) {
+}  // namespace
+
+std::string joined_warnings(const std::vector<std::string>& warnings) {
     std::string all;
     for (const std::string& warning : warnings) {
         if (!all.empty()) all += "; ";
@@ -34,8 +35,6 @@ std::string joined(const std::vector<std::string>& warnings) {
     }
     return all;
 }
-
-}  // namespace
 
 // An error that names a parameter is about the request itself. One without may be luck; but where
 // something may have been stored, only a key makes a repeat safe.
@@ -52,7 +51,8 @@ HttpResponse write_reply(const Route& route, RouteReply reply) {
     for (auto& [name, value] : reply.headers) response.headers.set(name, std::move(value));
     if (reply.etag) response.headers.set("ETag", "\"" + std::to_string(reply.etag->value) + "\"");
     if (reply.again) response.headers.set("Idempotent-Replayed", "true");
-    if (!reply.warnings.empty()) response.headers.set("x-warnings", joined(reply.warnings));
+    if (!reply.warnings.empty())
+        response.headers.set("x-warnings", joined_warnings(reply.warnings));
     return response;
 }
 

@@ -16,6 +16,8 @@ struct Repeat {
 // Whether a client that repeats the very same request by itself may hope, and does no harm.
 bool may_retry(const Error& error, Repeat repeat);
 
+// As the value of a header, which is short and ASCII.
+std::string joined_warnings(const std::vector<std::string>& warnings);
 HttpResponse write_reply(const Route& route, RouteReply reply);
 HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape = ErrorShape::openai);
 // The body of an error in Anthropic's shape.

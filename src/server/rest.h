@@ -83,6 +83,10 @@ RouteReply seq_reply(Seq seq);
 class ListReply {
 public:
     ListReply() : out_(reply_.body) { out_.begin_object().key("data").begin_array(); }
+    // With "object" first, as OpenAI has it.
+    explicit ListReply(std::string_view object) : out_(reply_.body) {
+        out_.begin_object().field("object", object).key("data").begin_array();
+    }
     // Where to write the next row's JSON.
     JsonWriter& row(std::string id);
     // `next`: the store's own cursor, where it has one.

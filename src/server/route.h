@@ -36,6 +36,7 @@ struct Site {
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
     std::string openapi = {};
     std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
+    bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
 };
 
 // A parameter of the query. A name that ends in '*' stands for every name that begins so.

@@ -1,5 +1,6 @@
 // routes: THE table. A new route is one row here, one function, and the schemas that it names.
 // Rows route requests, check their queries and bodies, and make /openapi.json.
+#include "server/gateway_routes.h"
 #include "server/openai_routes.h"
 #include "server/rest.h"
 #include "server/store_route.h"
@@ -98,6 +99,24 @@ constexpr Parameter response_query[] = {
     {"starting_after", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
      "of a stream: only events behind this sequence_number"},
     {"include*", R"({"type":"string"})", "all that is stored is always shown"},
+};
+constexpr Parameter completion_query[] = {
+    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
+    {"order", R"({"type":"string","enum":["asc","desc"]})", "oldest first unless desc"},
+    {"after", R"({"type":"string"})", "go on behind this id"},
+    {"model", R"({"type":"string"})", "only of this model"},
+    {"metadata[*", R"({"type":"string"})", "metadata[KEY]=VALUE: only where that field is VALUE"},
+};
+constexpr Parameter completion_message_query[] = {
+    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
+    {"order", R"({"type":"string","enum":["asc","desc"]})", "in their order unless desc"},
+    {"after", R"({"type":"string"})", "go on behind this id"},
+};
+constexpr Parameter model_query[] = {
+    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "all of them are always given"},
+};
+constexpr Parameter beta_query[] = {
+    {"beta", R"({"type":"string"})", "Anthropic's clients send it; it changes nothing"},
 };
 
 constexpr std::string_view conversations = "/api/v1/conversations";
@@ -212,6 +231,41 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
      .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
      .if_match = true, .lane = Lane::slow, .streams = true},
+
+    {.method = "POST", .pattern = "/v1/chat/completions", .function = create_completion,
+     .summary = "One answer, or one turn of a conversation (OpenAI)", .reply = "Completion",
+     .request = "CompletionRequest", .if_match = true, .lane = Lane::slow, .streams = true,
+     .own_key = true},
+    {.method = "GET", .pattern = "/v1/chat/completions", .function = list_completions,
+     .summary = "List stored completions (OpenAI)", .reply = "CompletionList",
+     .query = completion_query},
+    {.method = "GET", .pattern = "/v1/chat/completions/{id}", .function = get_completion,
+     .summary = "Read a stored completion (OpenAI)", .reply = "Completion"},
+    {.method = "POST", .pattern = "/v1/chat/completions/{id}", .function = update_completion,
+     .summary = "Replace a stored completion's metadata (OpenAI)", .reply = "Completion",
+     .request = "CompletionUpdate", .own_key = true},
+    {.method = "DELETE", .pattern = "/v1/chat/completions/{id}", .function = delete_completion,
+     .summary = "Remove a stored completion (OpenAI)", .reply = "CompletionDeleted"},
+    {.method = "GET", .pattern = "/v1/chat/completions/{id}/messages",
+     .function = list_completion_messages, .summary = "What a stored completion was asked (OpenAI)",
+     .reply = "CompletionList", .query = completion_message_query},
+    {.method = "POST", .pattern = "/v1/messages", .function = create_message,
+     .summary = "One answer, or one turn of a conversation (Anthropic)",
+     .reply = "AnthropicMessage", .request = "AnthropicRequest", .query = beta_query,
+     .if_match = true, .lane = Lane::slow, .streams = true, .own_key = true,
+     .errors = ErrorShape::anthropic},
+    {.method = "POST", .pattern = "/v1/messages/count_tokens", .function = count_message_tokens,
+     .summary = "How many tokens a request has (Anthropic)", .reply = "AnthropicCount",
+     .request = "AnthropicRequest", .query = beta_query, .lane = Lane::slow, .own_key = true,
+     .errors = ErrorShape::anthropic},
+    {.method = "GET", .pattern = "/v1/models", .function = list_models,
+     .summary = "Which models there are (OpenAI, Anthropic)", .reply = "ModelEntries",
+     .query = model_query},
+    {.method = "GET", .pattern = "/v1/models/{id}", .function = get_model,
+     .summary = "One model (OpenAI, Anthropic)", .reply = "ModelEntry"},
+    {.method = "POST", .pattern = "/v1/embeddings", .function = create_embeddings,
+     .summary = "Embeddings, by a model whose server makes them (OpenAI)", .reply = "Embeddings",
+     .request = "EmbeddingsRequest", .lane = Lane::slow, .own_key = true},
 
     {.method = "POST", .pattern = "/v1/conversations", .function = create_openai_conversation,
      .summary = "Create a conversation (OpenAI)", .reply = "OpenAiConversation",

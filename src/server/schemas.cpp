@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/gateway_schemas.h"
 #include "server/openai_schemas.h"
 
 namespace palimpsest {
@@ -418,7 +419,7 @@ consteval auto joined(const Schema (&... tables)[Sizes]) {
     ((end = std::ranges::copy(tables, end).out), ...);
     return all;
 }
-constexpr auto all_schemas = joined(table, openai_schemas);
+constexpr auto all_schemas = joined(table, openai_schemas, gateway_schemas);
 
 }  // namespace
 

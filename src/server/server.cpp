@@ -29,6 +29,13 @@ Repeat repeat_of(const HttpRequest& request) {
                      (request.path.starts_with("/v1/") && counts_attempts(request))};
 }
 
+// A route that recognises its repeats by itself needs no key.
+Repeat repeat_of(const HttpRequest& request, const Route& route) {
+    Repeat repeat = repeat_of(request);
+    repeat.keyed = repeat.keyed || route.own_key;
+    return repeat;
+}
+
 // The way out of a route: see Outlet. Belongs to the worker.
 class WorkerOutlet final : public Outlet {
 public:
@@ -83,11 +90,11 @@ struct Server::State {
 Outcome Server::State::answer(Match match, const HttpRequest& request, Outlet& out) {
     const Route& route = *match.route;
     Result<Call> call = read_call(site, schemas, std::move(match), request);
-    if (!call) return {write_error(call.error(), repeat_of(request), route.errors), {}};
+    if (!call) return {write_error(call.error(), repeat_of(request, route), route.errors), {}};
     call->out = &out;
     const bool once = route.body == BodyKind::json && !call->key.empty() && !route.own_key;
     Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
-    if (!reply) return {write_error(reply.error(), repeat_of(request), route.errors), {}};
+    if (!reply) return {write_error(reply.error(), repeat_of(request, route), route.errors), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};
     return {write_reply(route, *std::move(reply)), {}};
@@ -168,7 +175,8 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
               .tenant = options.tenant,
               .store_token = options.store_token,
               .openapi = write_openapi(routes(), palimpsest::schemas()),
-              .responses = std::make_shared<ResponseLog>(memory.store(), options.tenant)};
+              .responses = std::make_shared<ResponseLog>(memory.store(), options.tenant),
+              .finish_abandoned = options.finish_abandoned};
     auto state =
         std::make_unique<State>(State{.site = std::move(site), .options = std::move(options)});
     for (const Route& route : routes())

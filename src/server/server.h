@@ -27,6 +27,9 @@ struct ServerOptions {
     int network_threads = 1;
     int store_threads = 4;
     bool run_jobs = false;  // does due summaries; the Memory must leave them to the background
+    // When the client of a streamed turn has gone the model is stopped and what it said so far is
+    // kept; with this it may finish.
+    bool finish_abandoned = false;
     // Gets one line of JSON for each request, without its line break, from any thread; nothing of
     // what was said is in it. Empty: no log.
     std::function<void(std::string_view line)> log = {};

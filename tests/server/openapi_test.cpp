@@ -119,9 +119,11 @@ TEST(schemas, have_examples_that_fit) {
     }
 }
 
-TEST(schemas, close_every_request) {
+TEST(schemas, close_every_request_that_is_not_passed_on) {
+    const std::set<std::string_view> passed_on = {"CompletionRequest", "AnthropicRequest",
+                                                  "EmbeddingsRequest"};
     for (const Route& route : routes()) {
-        if (route.request.empty()) continue;
+        if (route.request.empty() || passed_on.contains(route.request)) continue;
         const auto row = std::ranges::find(schemas(), route.request, &Schema::name);
         const JsonDocument document = parse_json(row->json).value();
         const auto others = document.root().find("additionalProperties");
@@ -136,7 +138,7 @@ TEST(routes, repeat_every_post_that_writes) {
     const std::set<std::string_view> writes_nothing = {"/v1/responses/input_tokens",
                                                        "/v1/responses/compact"};
     for (const Route& route : routes()) {
-        if (route.method != "POST" || route.body == BodyKind::bytes) continue;
+        if (route.method != "POST" || route.body == BodyKind::bytes || route.own_key) continue;
         if (writes_nothing.contains(route.pattern)) continue;
         const std::string_view word = route.pattern.substr(route.pattern.rfind('/') + 1);
         EXPECT_EQ(route.again == nullptr, by_the_store_key.contains(word)) << route.pattern;

@@ -1,0 +1,172 @@
+// anthropic: POST /v1/messages and /v1/messages/count_tokens.
+//
+// Context editing (context_management) is done here, whatever model is behind: in a conversation as
+// a compaction of the turn, without one on the request itself. What was done is told as Anthropic
+// tells it.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/json_write.h"
+#include "core/policy.h"
+#include "engine/compact_document.h"
+#include "format/json_edit.h"
+#include "server/client_turn.h"
+#include "server/gateway_routes.h"
+#include "token/models.h"
+#include "token/request.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr FormatId own_format = FormatId::anthropic;
+
+// The system prompt as the first message, where a turn looks for it.
+std::string messages_of(JsonValue body) {
+    const auto system = body.find("system");
+    const auto messages = body.find("messages");
+    std::string list(messages->raw());
+    if (!system || system->is_null()) return list;
+    const std::string prompt = R"({"role":"system","content":)" + std::string(system->raw()) + "}";
+    return "[" + prompt + (messages->size() > 0 ? "," : "") + list.substr(list.find('[') + 1);
+}
+
+// ---- what context editing did -------------------------------------------------------------------
+
+struct Cleared {
+    std::uint64_t uses = 0, thinking = 0, folded = 0;
+    std::uint64_t use_tokens = 0, thinking_tokens = 0, folded_tokens = 0;
+};
+
+Cleared cleared_by(const std::vector<Edit>& edits) {
+    Cleared cleared;
+    for (const Edit& edit : edits) {
+        const std::uint64_t gain =
+            edit.before.tokens - std::min(edit.before.tokens, edit.after.tokens);
+        if (edit.pass == "clear_reasoning") {
+            ++cleared.thinking;
+            cleared.thinking_tokens += gain;
+        } else if (edit.treatment == Treatment::folded) {
+            ++cleared.folded;
+            cleared.folded_tokens += gain;
+        } else {
+            ++cleared.uses;
+            cleared.use_tokens += gain;
+        }
+    }
+    return cleared;
+}
+
+void write_edit_applied(JsonWriter& out, std::string_view type, std::string_view count_field,
+                        std::uint64_t count, std::uint64_t tokens) {
+    if (count == 0) return;
+    out.begin_object().field("type", type).key(count_field).number(count);
+    out.key("cleared_input_tokens").number(tokens).end_object();
+}
+
+// "context_management":{"applied_edits":[...]}
+std::string applied_edits(const std::vector<Edit>& edits) {
+    const Cleared cleared = cleared_by(edits);
+    std::string list;
+    JsonWriter out(list);
+    out.begin_array();
+    write_edit_applied(out, "clear_thinking_20251015", "cleared_thinking_turns", cleared.thinking,
+                       cleared.thinking_tokens);
+    write_edit_applied(out, "clear_tool_uses_20250919", "cleared_tool_uses", cleared.uses,
+                       cleared.use_tokens);
+    write_edit_applied(out, "compact_20260112", "compacted_messages", cleared.folded,
+                       cleared.folded_tokens);
+    out.end_array();
+    return R"("context_management":{"applied_edits":)" + list + "}";
+}
+
+// ---- one message --------------------------------------------------------------------------------
+
+ClientAsk ask_of(Call& call, Model& model) {
+    const JsonValue body = call.json->root();
+    ClientAsk ask;
+    ask.turn = {
+        .model = &model,
+        .format = own_format,
+        .messages = messages_of(body),
+        .tools = raw_field(call, "tools"),
+        .parameters = fields_without(body, {"model", "messages", "system", "tools", "stream",
+                                            "context_management", "conversation"}),
+        .resend = true,
+        .digest = digest_of_body(call)};
+    ask.stream = wants_stream(call);
+    ask.identity = {.id = timed_id("msg_"),
+                    .model = std::string(model.name()),
+                    .created = system_now().time_since_epoch().count() / 1000};
+    return ask;
+}
+
+Result<RouteReply> answer_stateful(Call& call, Model& model, const ConversationId& name) {
+    ClientAsk ask = ask_of(call, model);
+    PAL_TRY(policy, policy_of_request(call.request.body, own_format));
+    ask.turn.policy = std::move(policy);
+    ask.turn.name = name;
+    ask.stateful = true;
+    if (!ask.turn.policy.empty())
+        ask.extra = [](const Begun& begun) {
+            return applied_edits(begun.compaction ? begun.compaction->edits : std::vector<Edit>());
+        };
+    return answer_client(call, std::move(ask));
+}
+
+// The request after its own context editing.
+struct Edited {
+    std::string body = {};   // without the wish
+    std::string extra = {};  // what was done
+};
+
+Result<std::optional<Edited>> edit_request(const Call& call) {
+    PAL_TRY(policy, policy_of_request(call.request.body, own_format));
+    if (!call.field("context_management")) return std::optional<Edited>();
+    std::string body = with_member(call.json->root(), "context_management", std::nullopt);
+    if (policy.empty()) return std::optional(Edited{std::move(body), applied_edits({})});
+    PAL_TRY(compacted,
+            compact_document(body, {.format = own_format, .policy = policy}, *exact_tokenizer()));
+    const bool done = compacted.plan.outcome == PlanOutcome::done;
+    return std::optional(Edited{std::move(compacted.json),
+                                applied_edits(done ? compacted.plan.edits : std::vector<Edit>())});
+}
+
+Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited) {
+    PAL_TRY(document, parse_json(edited.body));
+    ClientAsk ask = ask_of(call, model);
+    ask.turn.messages = messages_of(document.root());
+    ask.extra_known = edited.extra;
+    return answer_client(call, std::move(ask));
+}
+
+}  // namespace
+
+Result<RouteReply> create_message(Call& call) {
+    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(conversation, conversation_of(call));
+    if (conversation) return answer_stateful(call, *model, *conversation);
+    PAL_TRY(edited, edit_request(call));
+    if (edited) return answer_edited(call, *model, *edited);
+    if (model->format() == own_format) {
+        PAL_TRY(relayed, relay_client(call, *model));
+        if (relayed) return *std::move(relayed);
+    }
+    return answer_client(call, ask_of(call, *model));
+}
+
+// The model's own service counts best; else we count, by the model's name.
+Result<RouteReply> count_message_tokens(Call& call) {
+    const std::string name = call.text("model").value_or("");
+    PAL_TRY(model, call.site.models.choose(name));
+    if (model->format() == own_format) {
+        PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
+        if (relayed && relayed->status < 300) return *std::move(relayed);
+    }
+    const ModelSpec& spec = *find_model(model->server_name()).spec;
+    PAL_TRY(tokenizer, open_tokenizer(spec.encoding));
+    const auto counter = tokenizer->counter();
+    PAL_TRY(count, count_messages_request(spec, *counter, call.request.body));
+    return RouteReply{.body = "{\"input_tokens\":" + std::to_string(count.total()) + "}"};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,219 @@
+#include "server/client_turn.h"
+
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/json_write.h"
+#include "format/json_edit.h"
+#include "palimpsest/format.h"
+#include "server/answer_stream.h"
+#include "server/respond.h"
+
+#include <fmt/format.h>
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view conversation_header = "X-Conversation-Id";
+// What clients tell the provider and not us.
+constexpr std::string_view passed_headers[] = {"anthropic-beta", "anthropic-version",
+                                               "OpenAI-Beta"};
+
+std::string_view id_of(JsonValue conversation) {
+    if (!conversation.is_object()) return conversation.string();
+    const auto id = conversation.find("id");
+    return id ? id->string() : std::string_view();
+}
+
+// What of the request has no form in the model's format.
+std::vector<std::string> lost_fields(const TurnAsk& ask) {
+    if (ask.model->format() == ask.format) return {};
+    std::string body = R"({"messages":[{"role":"user","content":"x"}],)" +
+                       (ask.tools.empty() ? "" : "\"tools\":" + ask.tools + ",") +
+                       (ask.parameters.size() > 2 ? ask.parameters.substr(1) : "\"model\":\"m\"}");
+    const auto converted = convert_json(ask.format, ask.model->format(), body);
+    return converted ? converted->lost : std::vector<std::string>();
+}
+
+Result<Reply> ask_stateless(const TurnAsk& ask, const TurnEars& ears) {
+    PAL_TRY(messages, read_messages(ask.format, make_bytes(ask.messages), Fingerprints::left_out));
+    return ask.model->call({.messages = messages,
+                            .tools = ask.tools,
+                            .parameters = ask.parameters,
+                            .fields_format = ask.format,
+                            .stop = ears.stop,
+                            .on_bytes = ears.on_bytes},
+                           ears.on_piece);
+}
+
+// One request on its way: the turn, if it is stateful, and what is told beside the answer.
+class Answering {
+public:
+    Answering(Call& call, ClientAsk ask)
+        : call_(call), ask_(std::move(ask)), format_(ask_.turn.format), model_(*ask_.turn.model) {
+        for (std::string& one : lost_fields(ask_.turn)) ask_.warnings.push_back(std::move(one));
+        extra_ = ask_.extra_known;
+    }
+
+    Result<RouteReply> run() {
+        if (ask_.stateful) PAL_CHECK(begin());
+        return ask_.stream ? streamed() : plain();
+    }
+
+private:
+    Result<void> begin() {
+        PAL_TRY(turn, GatewayTurn::begin(call_, std::move(ask_.turn)));
+        turn_ = std::move(turn);
+        headers_.emplace_back(conversation_header, turn_->begun().name.id);
+        for (const std::string& warning : turn_->begun().warnings) ask_.warnings.push_back(warning);
+        if (ask_.extra) extra_ = ask_.extra(turn_->begun());
+        return {};
+    }
+
+    Result<Reply> ask(const TurnEars& ears) {
+        if (!turn_) return ask_stateless(ask_.turn, ears);
+        PAL_TRY(done, turn_->run(ears));
+        again_ = done.again;
+        return std::move(done.reply);
+    }
+
+    // The whole reply as the client would get it in one piece.
+    Result<std::string> body_of(const Reply& reply) {
+        PAL_TRY(body, reply_body(format_, model_, reply, ask_.identity, ask_.warnings));
+        if (!ask_.own_id && extra_.empty()) return body;
+        PAL_TRY(document, parse_json(body));
+        std::string out =
+            ask_.own_id ? with_member(document.root(), "id", json_string(ask_.identity.id)) : body;
+        if (!extra_.empty()) out.insert(out.rfind('}'), "," + extra_);
+        return out;
+    }
+
+    // A stateful answer is waited for also when the client has gone: its repeat will ask for it.
+    Result<RouteReply> plain() {
+        PAL_TRY(reply, ask({.stop = turn_ ? std::stop_token() : call_.out->stop()}));
+        PAL_TRY(body, body_of(reply));
+        if (ask_.keep) PAL_CHECK(ask_.keep(body));
+        return RouteReply{.body = std::move(body),
+                          .warnings = std::move(ask_.warnings),
+                          .again = again_,
+                          .headers = std::move(headers_)};
+    }
+
+    Result<RouteReply> streamed() {
+        const bool finish = turn_ && call_.site.finish_abandoned;
+        if (!ask_.warnings.empty())
+            headers_.emplace_back("x-warnings", joined_warnings(ask_.warnings));
+        AnswerStream stream(*call_.out, {.format = format_,
+                                         .identity = ask_.identity,
+                                         .own_id = ask_.own_id,
+                                         .usage_wanted = ask_.usage_wanted,
+                                         .extra = extra_,
+                                         .finish_abandoned = finish,
+                                         .headers = headers_});
+        TurnEars ears{.stop = finish ? std::stop_token() : call_.out->stop()};
+        if (model_.format() == format_)
+            ears.on_bytes = [&](std::string_view bytes) { return stream.bytes(bytes); };
+        else
+            ears.on_piece = [&](const StreamDelta& delta) { return stream.piece(delta); };
+        const Result<Reply> reply = ask(ears);
+        const Result<void> kept = reply ? keep(*reply) : Result<void>();
+        const Error* const error = !reply ? &reply.error() : !kept ? &kept.error() : nullptr;
+        if (error && !call_.out->started()) return std::unexpected(*error);
+        if (error)
+            stream.fail(*error);
+        else
+            stream.end(*reply);
+        return RouteReply{};
+    }
+
+    Result<void> keep(const Reply& reply) {
+        if (!ask_.keep) return {};
+        PAL_TRY(body, body_of(reply));
+        return ask_.keep(body);
+    }
+
+    Call& call_;
+    ClientAsk ask_;
+    const FormatId format_;
+    Model& model_;
+    std::optional<GatewayTurn> turn_;
+    std::string extra_;
+    std::vector<std::pair<std::string, std::string>> headers_;
+    bool again_ = false;
+};
+
+// The request's bytes with the name that the model's server knows.
+std::string with_server_name(const Call& call, const Model& model) {
+    const std::string& body = call.request.body;
+    const auto name = call.json->root().find("model");
+    const std::string wanted = json_string(model.server_name());
+    if (!name)
+        return "{\"model\":" + wanted + (body.find('"') == body.npos ? "}" : ",") +
+               body.substr(body.find('{') + 1);
+    if (name->raw() == wanted) return body;
+    std::string out = body.substr(0, name->offset());
+    out += wanted;
+    return out.append(body, name->offset() + name->raw().size());
+}
+
+}  // namespace
+
+Result<std::optional<ConversationId>> conversation_of(const Call& call) {
+    const auto header = call.request.headers.find(conversation_header);
+    const auto field = call.field("conversation");
+    if (!header && !field) return std::optional<ConversationId>();
+    const std::string_view named = field ? id_of(*field) : *header;
+    if (header && *header != named)
+        return fail(ErrorCode::invalid_request,
+                    "the header X-Conversation-Id names another conversation than the body",
+                    "conversation");
+    PAL_CHECK(check_id(named, "conversation"));
+    return std::optional(ConversationId{call.site.tenant, std::string(named)});
+}
+
+bool wants_stream(const Call& call) {
+    const auto stream = call.field("stream");
+    return stream && stream->boolean() == true;
+}
+
+std::string raw_field(const Call& call, std::string_view name) {
+    const auto value = call.field(name);
+    return value ? std::string(value->raw()) : std::string();
+}
+
+Result<RouteReply> answer_client(Call& call, ClientAsk ask) {
+    return Answering(call, std::move(ask)).run();
+}
+
+Result<std::optional<RouteReply>> relay_client(Call& call, Model& model, std::string_view path) {
+    return relay_body(call, model, path, with_server_name(call, model));
+}
+
+Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::string_view path,
+                                             std::string body) {
+    RelayRequest request{.path = path, .body = body, .stop = call.out->stop()};
+    for (const std::string_view name : passed_headers)
+        if (const auto value = call.request.headers.find(name))
+            request.headers.emplace_back(name, *value);
+    auto reply =
+        model.relay(request, [&](std::string_view bytes) { return call.out->write(bytes); });
+    if (!reply && reply.error().code == ErrorCode::unprocessable)
+        return std::optional<RouteReply>();
+    if (!reply) return std::unexpected(std::move(reply).error());
+    if (reply->cut)
+        call.out->write(error_event(model.format(),
+                                    {ErrorCode::upstream_failed, "the model's answer broke off"}));
+    RouteReply out{.body = std::move(reply->body), .type = std::move(reply->type)};
+    out.status = reply->status;
+    if (!reply->retry_after.empty()) out.headers.emplace_back("Retry-After", reply->retry_after);
+    return std::optional(std::move(out));
+}
+
+std::string timed_id(std::string_view prefix) {
+    // Milliseconds would leave those of one moment to luck.
+    const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+    return fmt::format("{}{:016x}{}", prefix, now.count(), hex(random_log_id()).substr(0, 8));
+}
+
+}  // namespace palimpsest
