@@ -3,7 +3,8 @@
 What it says depends on the request alone: the number of messages that it was sent and the last one,
 so that a test sees in the answer what the model saw. "weather" with tools makes it call
 get_weather; a result of a tool is repeated; "slow" is streamed word by word with pauses; "flaky"
-fails at the first attempt of the same text.
+fails at the first attempt of the same text; "late" comes after a while; "give json" is JSON. It
+makes embeddings, too.
 """
 import http.server
 import json
@@ -11,6 +12,9 @@ import threading
 import time
 
 WORDS_OF_SLOW = 40
+LATE = 1.2  # seconds
+EMBEDDINGS = {"object": "list", "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1},
+              "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]}
 
 
 def text_of(content):
@@ -56,6 +60,8 @@ def decide(said, tools):
         return (f"call_{len(said)}", "get_weather", '{"city":"Oslo"}')
     if "slow" in last:
         return " ".join(["word"] * WORDS_OF_SLOW)
+    if "give json" in last:
+        return '{"n":7}'
     return f"{len(said)} messages, the last one: {last}"
 
 
@@ -184,6 +190,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v1/embeddings":
+            return self.send(200, EMBEDDINGS)
         read, reply, events = FORMATS[self.path]
         said = read(body)
         self.server.requests.append(body)
@@ -191,6 +199,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
             self.server.failed.add(said[-1][1])
             return self.send(500, {"error": {"message": "not now"}})
         answer = decide(said, body.get("tools"))
+        if "late" in said[-1][1]:
+            time.sleep(LATE)
         if not body.get("stream"):
             return self.send(200, reply(answer))
         self.send_response(200)
