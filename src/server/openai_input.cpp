@@ -36,29 +36,42 @@ std::string user_message(std::string_view text) {
     return R"({"type":"message","role":"user","content":)" + json_string(text) + "}";
 }
 
-std::string without_own_id(JsonValue item) {
-    return log_of_item(text_at(item, "id")) ? with_member(item, "id", std::nullopt)
-                                            : std::string(item.raw());
-}
-
 // The item may be in any conversation of the tenant.
-Result<std::string> referenced(Site& site, std::string_view id) {
-    const auto absent = [&] {
-        return fail(ErrorCode::not_found, "there is no item '" + std::string(id) + "'", "input");
-    };
+std::optional<ShownItem> find_anywhere(Site& site, std::string_view id) {
     const std::optional<LogId> log = log_of_item(id);
-    if (!log) return absent();
+    if (!log) return {};
     Store& store = site.memory.store();
     const auto header = store.head(*log);
-    if (!header || header->name.tenant != site.tenant || header->name.id.empty()) return absent();
-    const auto item = find_item(store, *header, id);
-    if (!item) return absent();
-    PAL_TRY(document, parse_json(item->json));
-    return with_member(document.root(), "id", std::nullopt);
+    if (!header || header->name.tenant != site.tenant || header->name.id.empty()) return {};
+    auto item = find_item(store, *header, id);
+    return item ? std::optional(*std::move(item)) : std::nullopt;
+}
+
+std::string without_id(std::string_view json) {
+    const auto document = parse_json(json);
+    return document ? with_member(document->root(), "id", std::nullopt) : std::string(json);
+}
+
+// An item that we have shown goes back under the id that its maker gave it, if that is known:
+// reasoning is worth nothing under another one.
+std::string without_own_id(Site& site, JsonValue item) {
+    const std::string_view id = text_at(item, "id");
+    if (!log_of_item(id)) return std::string(item.raw());
+    if (text_at(item, "type") == "reasoning")
+        if (const auto known = find_anywhere(site, id); known && !known->raw.empty())
+            return known->raw;
+    return with_member(item, "id", std::nullopt);
+}
+
+Result<std::string> referenced(Site& site, std::string_view id) {
+    const auto item = find_anywhere(site, id);
+    if (!item)
+        return fail(ErrorCode::not_found, "there is no item '" + std::string(id) + "'", "input");
+    return item->raw.empty() ? without_id(item->json) : item->raw;
 }
 
 // The summary and what was kept; nothing when it is not of ours.
-std::optional<std::vector<std::string>> unseal(JsonValue item) {
+std::optional<std::vector<std::string>> unseal(Site& site, JsonValue item) {
     const std::string_view sealed = text_at(item, "encrypted_content");
     if (!sealed.starts_with(seal_prefix)) return {};
     const std::string json = decode_base64(sealed.substr(seal_prefix.size()));
@@ -68,7 +81,7 @@ std::optional<std::vector<std::string>> unseal(JsonValue item) {
     if (const std::string_view summary = text_at(document->root(), "summary"); !summary.empty())
         items.push_back(user_message(summary));
     if (const auto kept = document->root().find("items"))
-        for (const JsonValue one : kept->elements()) items.push_back(without_own_id(one));
+        for (const JsonValue one : kept->elements()) items.push_back(without_own_id(site, one));
     return items;
 }
 
@@ -85,12 +98,12 @@ Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& item
                     "/v1/responses/compact",
                     "input");
     if (type == "compaction") {
-        if (auto parts = unseal(item)) {
+        if (auto parts = unseal(site, item)) {
             items.insert(items.end(), parts->begin(), parts->end());
             return {};
         }
     }
-    items.push_back(without_own_id(item));
+    items.push_back(without_own_id(site, item));
     return {};
 }
 

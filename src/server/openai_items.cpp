@@ -139,6 +139,7 @@ ShownItem show(const Told& told, std::string_view response_id, std::size_t index
     item.id = std::string(prefix_of(whole ? type : item_type(told))) + std::string(response_id) +
               "_" + std::to_string(index);
     item.json = whole ? normal_item((*raw)->root(), item.id) : write_told(told, item.id);
+    item.raw = told.raw;
     return item;
 }
 

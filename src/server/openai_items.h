@@ -20,7 +20,8 @@ constexpr FormatId item_format = FormatId::openai_responses;
 struct ShownItem {
     std::string id = {};
     std::string json = {};
-    Seq seq = {};  // of the entry that holds it
+    Seq seq = {};          // of the entry that holds it
+    std::string raw = {};  // as it came, where it is stored as an item
 };
 
 // An item that a client handed in, as OpenAI gives it back: with its id, type and status, its

@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view running_space = "responses", event_space = "response_events",
                            cancel_space = "response_cancels", delete_space = "response_deletes";
 constexpr Duration kept_for = std::chrono::hours(1);
-constexpr Duration announced_for = std::chrono::seconds(30);
-constexpr Duration renewed_every = std::chrono::seconds(10);
+constexpr Duration announced_for = std::chrono::seconds(15);
+constexpr Duration renewed_every = std::chrono::seconds(5);
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 constexpr auto between_looks = std::chrono::milliseconds(50);
 constexpr std::size_t chunk_bytes_max = 256u << 10;
@@ -70,12 +70,14 @@ ResponseLog::~ResponseLog() {
     stop();
 }
 
+void ResponseLog::interrupt() {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    for (const auto& [id, live] : live_) live->stop();
+}
+
 void ResponseLog::stop() {
-    {
-        const std::scoped_lock lock(mutex_);
-        stopping_ = true;
-        for (const auto& [id, live] : live_) live->stop();
-    }
+    interrupt();
     workers_.reset();  // Waits for them.
     keeper_.request_stop();
     if (keeper_.joinable()) keeper_.join();

@@ -6,7 +6,7 @@
 // record says that the response is being made; without it and without an answer in the log the
 // process that made it is gone.
 //
-// Records: space "responses", ID: it is being made (a minute at most, renewed). "response_events",
+// Records: space "responses", ID: it is being made (15 s, renewed). "response_events",
 // ID/NUMBER: bytes of its stream. "response_cancels", ID: someone wants it to stop.
 // "response_deletes", ID: it was deleted; the conversation stays.
 #pragma once
@@ -91,7 +91,9 @@ public:
     // Writes a record soon; what is lost in a crash is lost.
     void put_later(RecordWrite write);
 
-    void stop();  // as the destructor; http must have stopped before
+    // What is being made here ends now, with what there is of it; nothing new begins.
+    void interrupt();
+    void stop();  // as the destructor; nobody may use it any more but for reading
 
 private:
     struct Kept {

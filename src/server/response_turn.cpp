@@ -1,6 +1,7 @@
 #include "server/response_turn.h"
 
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "format/sse.h"
@@ -55,18 +56,24 @@ void tell_end(ResponseTurn& turn, const Reply& reply) {
     state.reason = end.reason;
     if (turn.live && turn.live->cancelled()) state.status = "cancelled";
     state.completed = now_seconds();
-    state.usage = reply.usage;
+    state.usage = reply.usage.value_or(ReplyUsage{});  // Clients insist on numbers.
     state.output.clear();
     for (ShownItem& item : output_items(state.id, reply.messages))
         state.output.push_back(std::move(item.json));
 }
 
+// Stopped from outside, or failed by itself.
 void tell_failure(ResponseTurn& turn, const Error& error) {
-    turn.state.status = "failed";
-    if (turn.live && turn.live->cancelled())
-        turn.state.status = "cancelled";
-    else
-        turn.state.error = error;
+    ResponseState& state = turn.state;
+    if (turn.live && turn.live->cancelled()) {
+        state.status = "cancelled";
+    } else if (turn.live && turn.live->stop_token().stop_requested()) {
+        state.status = "incomplete";
+        state.reason = "interrupted";
+    } else {
+        state.status = "failed";
+        state.error = error;
+    }
     if (turn.stored) note_end(turn.site.memory, turn.begun.name, turn.begun.view.seq, turn.state);
 }
 
@@ -168,20 +175,28 @@ Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece) {
     return reply->stop;
 }
 
-void stream_response(ResponseTurn& turn, const SendBytes& send) {
+Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
     ResponseEvents events(turn.state);
-    bool gone = false;
+    bool gone = false, begun = false;
     const auto tell = [&](const std::string& bytes) {
         if (turn.live) turn.live->add(bytes);
         if (!gone && send) gone = !send(bytes);
         return !gone || turn.stored;
     };
-    tell(events.begin());
-    const auto stop =
-        run_response(turn, [&](const StreamDelta& delta) { return tell(events.add(delta)); });
+    const auto begin = [&] {
+        if (!std::exchange(begun, true)) tell(events.begin());
+    };
+    if (!send) begin();
+    const auto stop = run_response(turn, [&](const StreamDelta& delta) {
+        begin();
+        return tell(events.add(delta));
+    });
+    if (!stop && !begun) return std::unexpected(stop.error());
+    begin();
     std::vector<ShownItem> items;
     for (const std::string& json : turn.state.output) items.push_back({.json = json});
     tell(events.end(turn.state, stop.value_or(StopReason::other), items));
+    return {};
 }
 
 void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
@@ -192,9 +207,10 @@ void follow_response(Site& site, const std::string& id, std::int64_t after, cons
     follow_kept(site, id, follower, stop);
 }
 
-void await_response(Site& site, const std::string& id, Duration patience) {
+void await_response(Site& site, const std::string& id, Duration patience,
+                    const std::stop_token& stop) {
     const Time until = system_now() + patience;
-    while (system_now() < until) {
+    while (system_now() < until && !stop.stop_requested()) {
         if (const auto live = site.responses->find(id)) {
             if (live->wait(SIZE_MAX, between_looks).ended) return;
             continue;

@@ -34,15 +34,17 @@ struct ResponseTurn {
 // means that there is no answer at all. With `on_piece` the answer is streamed.
 Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece);
 
-// The same, told as events. A client that goes away ends one that is not stored; a stored one goes
-// on, so that it can be read later.
-void stream_response(ResponseTurn& turn, const SendBytes& send);
+// The same, told as events. Nothing is sent before the model says something, so until then an error
+// is the answer; without `send` (in the background) everything is told by events. A client that
+// goes away ends one that is not stored; a stored one goes on, so that it can be read later.
+Result<void> stream_response(ResponseTurn& turn, const SendBytes& send);
 
 // The events of a stored response behind number `after`, those that are there and those to come.
 void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
                      const std::stop_token& stop);
 
 // Waits until it has ended, here or on another server, for so long at most.
-void await_response(Site& site, const std::string& id, Duration patience);
+void await_response(Site& site, const std::string& id, Duration patience,
+                    const std::stop_token& stop);
 
 }  // namespace palimpsest

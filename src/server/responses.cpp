@@ -42,12 +42,14 @@ std::unexpected<Error> refuse(std::string message, std::string param) {
 
 // ---- reading the request ------------------------------------------------------------------------
 
-// What is ours to honour is not passed on.
+// What is ours to honour is not passed on; that nothing is to be stored holds for all.
 std::string model_parameters(const Call& call) {
+    const std::optional<JsonValue> store = call.field("store");
+    const std::string_view kept = store && store->boolean() == false ? "" : "store";
     return fields_without(call.json->root(),
                           {"model", "input", "instructions", "tools", "stream", "stream_options",
-                           "store", "background", "context_management", "truncation", "metadata",
-                           "conversation", "previous_response_id"});
+                           "background", "context_management", "truncation", "metadata",
+                           "conversation", "previous_response_id", kept});
 }
 
 // Tools that only a provider can run need a model that speaks its format.
@@ -181,8 +183,7 @@ Result<Begun> begin_once(Call& call, const Said& said, const Destination& destin
                                    .tools = turn.tools,
                                    .parameters = call_parameters(turn.state, destination.made),
                                    .policy = said.policy,
-                                   .write = write,
-                                   .resend = !destination.previous && !destination.made});
+                                   .write = write});
 }
 
 // At the end of the conversation, or else in a fork.
@@ -256,10 +257,12 @@ Result<RouteReply> answer_whole(ResponseTurn& turn) {
     return state_reply(turn.state);
 }
 
-RouteReply stream_whole(Call& call, ResponseTurn& turn) {
-    stream_response(turn, [&](std::string_view bytes) { return call.out->write(bytes); });
+Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
+    const auto told =
+        stream_response(turn, [&](std::string_view bytes) { return call.out->write(bytes); });
     if (turn.live) call.site.responses->close(turn.live);
-    return {};
+    if (!told) return std::unexpected(told.error());
+    return RouteReply{};
 }
 
 RouteReply follow(Call& call, const std::string& id) {
@@ -272,7 +275,8 @@ RouteReply follow(Call& call, const std::string& id) {
 // It is there already, or being made: this request is a repeat.
 Result<RouteReply> answer_again(Call& call, const std::string& id) {
     if (is_true(call, "stream")) return follow(call, id);
-    if (!is_true(call, "background")) await_response(call.site, id, join_patience);
+    if (!is_true(call, "background"))
+        await_response(call.site, id, join_patience, call.out->stop());
     PAL_TRY(response, load_response(call.site, id));
     if (response.state.error) return std::unexpected(*response.state.error);
     RouteReply reply = state_reply(response.state);
@@ -286,7 +290,7 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
     RouteReply reply = state_reply(turn->state);
     const auto started = site.responses->run([&site, turn] {
         turn->state.status = "in_progress";
-        stream_response(*turn, {});
+        (void)stream_response(*turn, {});
         site.responses->close(turn->live);
     });
     if (!started) {

@@ -57,7 +57,7 @@ Result<RouteReply> delete_response(Call& call) {
     PAL_TRY(response, load_response(call.site, id));
     if (response.state.is_open()) {
         PAL_CHECK(call.site.responses->cancel(id));
-        await_response(call.site, id, cancel_patience);
+        await_response(call.site, id, cancel_patience, call.out->stop());
     }
     PAL_CHECK(call.site.responses->mark_deleted(id));
     PAL_CHECK(erase_if_last(call, response));
@@ -80,7 +80,7 @@ Result<RouteReply> cancel_response(Call& call) {
                     "only a response that runs in the background can be cancelled");
     if (!response.state.is_open()) return state_reply(response.state);
     PAL_CHECK(call.site.responses->cancel(id));
-    await_response(call.site, id, cancel_patience);
+    await_response(call.site, id, cancel_patience, call.out->stop());
     PAL_TRY(ended, load_response(call.site, id));
     return state_reply(ended.state);
 }

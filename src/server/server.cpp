@@ -1,5 +1,8 @@
 #include "server/server.h"
 
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -214,7 +217,16 @@ std::uint16_t Server::port() const {
 
 void Server::stop(std::chrono::milliseconds grace) {
     state_->jobs.reset();
+    // A stored response goes on when its client has gone, so it is told when the grace is over.
+    std::jthread hurry([&](const std::stop_token& stopped) {
+        std::mutex mutex;
+        std::condition_variable_any woken;
+        std::unique_lock lock(mutex);
+        if (woken.wait_for(lock, stopped, grace, [] { return false; }); !stopped.stop_requested())
+            state_->site.responses->interrupt();
+    });
     state_->http->stop(static_cast<int>(grace.count()));
+    hurry = {};
     state_->site.responses->stop();
 }
 

@@ -33,6 +33,8 @@ public:
         return ask("POST", root, "{\"model\":\"m\"," + fields + "}");
     }
 
+    std::uint16_t port() const { return server_->port(); }
+
     Upstream upstream;
 
 private:
@@ -343,6 +345,126 @@ TEST(responses, in_the_background_say_why_they_failed) {
     EXPECT_EQ(ended(site, id), "failed");
     const Told told = site.ask("GET", root + "/" + id);
     EXPECT_NE(told.error("message").find("no such thing"), std::string::npos);
+}
+
+TEST(responses, that_stream_answer_a_refusal_of_the_model_with_its_status) {
+    Behind site;
+    site.upstream.add({.status = 429, .body = R"({"error":{"message":"too many"}})"});
+    const Told told = site.say(R"("input":"Hi","stream":true)");
+    EXPECT_EQ(told.status(), 429);
+    EXPECT_EQ(told.error("code"), "rate_limited");
+}
+
+TEST(responses, are_followed_from_another_server_of_the_same_store) {
+    Memory memory = Memory::open("memory:").value();
+    Upstream upstream;
+    UpstreamReply slow = chat_stream({"a", "b", "c", "d", "e", "f"});
+    slow.piece_bytes = 150;
+    slow.piece_delay_ms = 30;
+    upstream.add(slow);
+    const auto model =
+        make_http_model({.name = "m", .url = upstream.url(), .proxy = "none"}).value();
+    const auto maker = Server::start(memory, *model, {}).value();
+    const auto other = Server::start(memory, *model, {}).value();
+    const auto ask = [](const Server& server, const std::string& method, const std::string& target,
+                        const std::string& body = {}) {
+        HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server.port())).value());
+        return Running::ask(client, method, target, body);
+    };
+    const std::string id =
+        ask(*maker, "POST", root, R"({"input":"Hi","background":true})").text("id");
+    EXPECT_EQ(ask(*other, "GET", root + "/" + id).text("status"), "in_progress");
+    const Told followed = ask(*other, "GET", root + "/" + id + "?stream=true&starting_after=2");
+    const std::vector<Event> events = events_of(followed.response.body);
+    ASSERT_FALSE(events.empty()) << followed.response.body;
+    EXPECT_EQ(events.front().sequence, 3);
+    EXPECT_EQ(events.back().type, "response.completed");
+    for (std::size_t i = 1; i < events.size(); ++i)
+        EXPECT_EQ(events[i].sequence, events[i - 1].sequence + 1);
+}
+
+TEST(responses, are_cancelled_from_another_server_of_the_same_store) {
+    Memory memory = Memory::open("memory:").value();
+    Upstream upstream;
+    UpstreamReply endless = chat_stream(std::vector<std::string>(500, "word "));
+    endless.piece_bytes = 150;
+    endless.piece_delay_ms = 20;
+    upstream.add(endless);
+    const auto model =
+        make_http_model({.name = "m", .url = upstream.url(), .proxy = "none"}).value();
+    const auto maker = Server::start(memory, *model, {}).value();
+    const auto other = Server::start(memory, *model, {}).value();
+    HttpClient to_maker(parse_url("http://127.0.0.1:" + std::to_string(maker->port())).value());
+    HttpClient to_other(parse_url("http://127.0.0.1:" + std::to_string(other->port())).value());
+    const std::string id =
+        Running::ask(to_maker, "POST", root, R"({"input":"Hi","background":true})").text("id");
+    const Told cancelled = Running::ask(to_other, "POST", root + "/" + id + "/cancel");
+    EXPECT_EQ(cancelled.text("status"), "cancelled") << cancelled.response.body;
+}
+
+TEST(responses, that_a_stopping_server_cuts_keep_what_came) {
+    const TemporaryFolder folder;
+    const std::string store = "sqlite:" + folder.path() + "/test.db";
+    std::string id;
+    {
+        Behind site(FormatId::openai_chat, store);
+        UpstreamReply endless = chat_stream(std::vector<std::string>(500, "word "));
+        endless.piece_bytes = 150;
+        endless.piece_delay_ms = 20;
+        site.upstream.add(endless);
+        id = site.say(R"("input":"Hi","background":true)").text("id");
+        while (site.upstream.requests().empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    Behind site(FormatId::openai_chat, store);
+    const Told told = site.ask("GET", root + "/" + id);
+    EXPECT_EQ(told.text("status"), "incomplete");
+    EXPECT_TRUE(output_text(told).starts_with("word word")) << told.response.body;
+}
+
+TEST(responses, whose_client_went_away_are_finished_and_kept) {
+    Behind site;
+    UpstreamReply slow = chat_stream({"a", "b", "c", "d", "e", "f"});
+    slow.piece_bytes = 150;
+    slow.piece_delay_ms = 30;
+    site.upstream.add(slow);
+    HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(site.port())).value());
+    std::string seen;
+    (void)client.stream(request_of("POST", root, R"({"input":"Hi","stream":true})", {}),
+                        [&](std::string_view bytes) {
+                            seen += bytes;
+                            return false;
+                        },
+                        {});
+    const auto first = parse_json(events_of(seen).front().data);
+    const std::string id(first->root().find("response")->find("id")->string());
+    EXPECT_EQ(ended(site, id), "completed");
+    EXPECT_EQ(output_text(site.ask("GET", root + "/" + id)), "abcdef");
+}
+
+TEST(responses, compact_when_the_request_asks_for_it) {
+    Behind site;
+    std::string id;
+    const std::string text(4000, 'x');
+    for (int turn = 0; turn < 4; ++turn) {
+        site.upstream.add(chat_reply("yes"));
+        id = site.say("\"input\":\"" + std::to_string(turn) + " " + text + "\"" +
+                      (id.empty() ? "" : ",\"previous_response_id\":\"" + id + "\""))
+                 .text("id");
+    }
+    site.upstream.add(chat_reply("yes"));
+    const Told told = site.say(R"("input":"and now?","context_management":[{"type":"compaction",
+        "compact_threshold":1000}],"previous_response_id":")" +
+                               id + "\"");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_LT(site.upstream.requests().back().body.size(),
+              site.upstream.requests().at(3).body.size());
+    EXPECT_EQ(site.ask("GET", conversations + "/" + conversation_of(told) + "/summaries")
+                  .json()
+                  .find("data")
+                  ->size(),
+              1U);
 }
 
 TEST(responses, whose_process_died_are_incomplete) {
