@@ -27,7 +27,7 @@ Result<Reply> ask(ResponseTurn& turn, const OnPiece& on_piece) {
                             .tools = turn.tools,
                             .parameters = turn.parameters,
                             .fields_format = item_format,
-                            .stop = turn.live ? turn.live->stop_token() : std::stop_token(),
+                            .stop = turn.live ? turn.live->stop_token() : turn.stop,
                             .cache_key = cache_key,
                             .behind_edit = turn.stored ? turn.begun.behind_edit() : 0},
                            on_piece);

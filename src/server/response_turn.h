@@ -27,6 +27,7 @@ struct ResponseTurn {
     std::string tools = {}, parameters = {};  // for the model, in our format
     ResponseState state = {};
     bool stored = true;
+    std::stop_token stop = {};  // of one that is not stored: nobody waits for it any more
     std::shared_ptr<LiveResponse> live = {};
 };
 

@@ -230,6 +230,7 @@ Result<ResponseTurn> read_turn(Call& call) {
 Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
     // Not the id of a position, so that it is never found.
     turn.state.id = std::string(response_prefix) + hex(random_log_id()) + "0";
+    turn.stop = call.out->stop();
     PAL_TRY(messages, request_messages(call));
     turn.messages = std::move(messages);
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
