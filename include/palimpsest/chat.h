@@ -140,6 +140,9 @@ struct UsageRow {
 };
 // All calls of a conversation and of what it was forked from, by day, oldest first.
 Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId& name);
+// Of all conversations of a tenant together, also erased ones. Totals are written every few
+// seconds: those of a process that was killed lack its last ones.
+Result<std::vector<UsageRow>> tenant_usage_by_day(Memory& memory, const std::string& tenant);
 
 // ---- structured output --------------------------------------------------------------------------
 
@@ -176,9 +179,18 @@ Result<ShapedDone> chat_shaped(Memory& memory, const ConversationId& name,
 //
 // The bytes are JSON: {"version":2, "provider", "processed_length", "messages":[raw...], "pinned":
 // [indexes], "summaries":[{"at","text"}]}. `messages` is what the model will see next (a summary
-// stands there as the message that it is sent as), so under a policy the bytes stay bounded. Also
-// read: version 1, the same without the last two fields. `processed_length` is how many of the
-// messages a model has seen.
+// stands there as the message that it is sent as), so under a policy the bytes stay bounded.
+// `processed_length` is how many of the messages a model has seen. Also read, and written when
+// asked for: the states of goaitools and of ailoop (both version 1), of which the view is all that
+// they hold.
+
+enum class StateShape : std::uint8_t {
+    same,       // as it was read; version 2 for a fresh start
+    own,        // version 2
+    goaitools,  // {"version":1,"provider","processed_length","messages":[raw...]}
+    ailoop,     // {"version":1,"messages":[{"User":{"blocks":[...]}}...],"pinned":[...]}
+};
+std::optional<StateShape> parse_state_shape(std::string_view name);
 
 // What becomes of bytes that cannot be read whole.
 enum class BadState : std::uint8_t {
@@ -193,6 +205,7 @@ struct StateOptions {
     bool keep_log = false;  // keeps all that was said, also what the view leaves out
     // Used after a finished turn, before the state is written. Empty: nothing is compacted.
     std::string policy = {};
+    StateShape shape = StateShape::same;
 };
 
 // Why a state was not taken as it is; empty: it was.
@@ -201,6 +214,8 @@ struct StateReport {
                                // provider_mismatch, message_unmarshal_failed
     std::string detail = {};
     std::size_t kept = 0;  // messages
+    // What of the conversation the shape that was read or written has no place for.
+    std::vector<std::string> lost = {};
 };
 
 struct StateTurn {
@@ -217,6 +232,7 @@ Result<StateTurn> chat_with_state(std::string_view state, const BeginRequest& re
 struct StateAppended {
     std::string state = {};
     StateReport report = {};
+    std::optional<Compaction> compaction = {};
 };
 // More messages without a model: all of them, system messages too. With `compact` the policy is
 // used on what there is then.

@@ -9,10 +9,12 @@
 //
 // One Memory serves all threads. Nothing is returned before it is durable (see Store).
 #pragma once
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -206,6 +208,24 @@ struct PastCall {
 // ---- one turn
 // ---------------------------------------------------------------------------------------
 
+// What the conversations of an agent have where the request and they themselves say nothing.
+struct AgentSpec {
+    std::string key = {};  // its name
+    std::string model = {}, system_prompt = {};
+    std::string policy = {};  // JSON or the name of a preset
+};
+
+// What becomes of a turn while another one of its conversation is under way, in this process or
+// another. Plain appends are always allowed. A conversation's own answer stands in its metadata,
+// field "turns".
+enum class Turns : std::uint8_t {
+    allow,   // both go on; whatever the order, what is sent can be sent
+    wait,    // until the other has ended, or `conflict` after turn_wait
+    refuse,  // `conflict`
+    fork,    // it takes place in a fork from before the other: Begun::name tells which
+};
+std::optional<Turns> parse_turns(std::string_view name);
+
 struct BeginRequest {
     std::string_view messages = {};  // as in AppendRequest; a leading run of system messages is the
                                      // preamble: it is sent and noted, not part of the log
@@ -215,6 +235,10 @@ struct BeginRequest {
     std::string parameters = {};    // JSON object, for the note
     std::string policy = {};        // of this request; overrides the conversation's
     std::string agent_policy = {};  // of the agent that it is for; below the conversation's
+    // The key of the agent that it is for; not_found when there is none. A conversation that begins
+    // so keeps it in its metadata, field "agent_type", for requests that name none.
+    std::string agent = {};
+    std::optional<Turns> turns = {};  // of this request; overrides the conversation's
     WriteOptions write = {};
     HeaderPatch header = {};
     // Nothing new is said: the answer is for what was said from this seq on.
@@ -248,6 +272,8 @@ struct Begun {
     bool already_interrupted = false;           // that answer is a partial one
     std::vector<Message> already_earlier = {};  // as in Answer
     Seq already_at = {};
+    bool exclusive = false;                            // it may hold its conversation: see Turns
+    std::chrono::steady_clock::time_point ready = {};  // when begin ended
 };
 
 struct Usage {
@@ -303,6 +329,11 @@ struct MemoryOptions {
     // The policy of conversations that have none, and whose request and agent name none. Empty:
     // nothing is ever compacted by itself.
     std::string policy = {};
+    std::vector<AgentSpec> agents = {};  // of all tenants, beside those of the store
+    Turns turns = Turns::allow;          // where neither request nor conversation say
+    Duration turn_wait = std::chrono::seconds(30);
+    // A turn that has not been finished or renewed for so long is taken for dead.
+    Duration turn_lease = std::chrono::minutes(5);
     Extensions extensions = {};                            // passes and triggers of one's own
     std::shared_ptr<Summarizer> summarizer = {};           // null: the deterministic one
     Duration summary_deadline = std::chrono::seconds(20);  // at the hard level, inside begin
@@ -394,11 +425,23 @@ public:
     // The provider refused what `begun` sent as too long: compacts once more and gives what to send
     // instead, which is smaller; else budget_unreachable.
     Result<Begun> shrink(const Begun& begun);
+    // This turn will not be finished: where turns are exclusive the next may begin.
+    void release(const Begun& begun);
+
+    // -- agents. Those of the store win over those of MemoryOptions with the same key.
+    Result<void> put_agent(const std::string& tenant, const AgentSpec& agent);
+    Result<AgentSpec> find_agent(const std::string& tenant, std::string_view key);
+    Result<std::vector<AgentSpec>> agents(const std::string& tenant);            // by key
+    Result<void> remove_agent(const std::string& tenant, std::string_view key);  // of the store
 
     // -- work that can wait
     // Claims and does at most `limit` due summaries of the tenant's conversations; gives how many
-    // were done. Any number of processes may call it.
-    Result<std::size_t> run_jobs(const std::string& tenant, std::size_t limit = 16);
+    // were done. Any number of processes may call it. When it is stopped the rest stays due.
+    Result<std::size_t> run_jobs(const std::string& tenant, std::size_t limit = 16,
+                                 const std::stop_token& stop = {});
+
+    // Totals of tenants that wait to be written, see tenant_usage_by_day() in chat.h.
+    void write_usage();
 
     // Dollars; none when the model's prices or the usage are not known.
     std::optional<double> cost_of(std::string_view model, const Usage& usage) const;

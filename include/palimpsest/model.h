@@ -78,7 +78,8 @@ struct SummaryCall {
     std::string_view system = {}, user = {};  // what to do; the material, marked as quoted
     std::string_view model = {};              // that the policy asks for; empty: any
     std::uint32_t max_tokens = 300;
-    Time deadline = {};  // whoever asks does not wait longer
+    Time deadline = {};         // whoever asks does not wait longer
+    std::stop_token stop = {};  // nobody waits any more
 };
 struct SummaryText {
     std::string text = {};

@@ -310,6 +310,21 @@ bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
     return false;
 }
 
+// One order for each fold that stands. What an earlier round folded a later one may have folded
+// again: the newest order of a range is the one whose text stands there.
+void order_summaries(Plan& plan, const std::vector<SummaryOrder>& ordered, const Policy& policy) {
+    for (std::size_t e = 0; e < plan.edits.size(); ++e) {
+        if (plan.edits[e].treatment != Treatment::folded) continue;
+        const auto newest = std::find_if(
+            ordered.rbegin(), ordered.rend(),
+            [&](const SummaryOrder& order) { return order.range == plan.edits[e].range; });
+        if (newest == ordered.rend()) continue;
+        SummaryOrder& order = plan.summaries.emplace_back(*newest);
+        order.edit = e;
+        if (order.model.empty()) order.model = policy.summarizer_model;
+    }
+}
+
 }  // namespace
 
 std::string_view outcome_name(PlanOutcome outcome) {
@@ -396,14 +411,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
     }
     set_numbers(plan, input);
     if (!pays(plan, policy, input.occasion)) return plan;
-    for (SummaryOrder& order : outline.summaries)
-        for (std::size_t e = 0; e < plan.edits.size(); ++e)
-            if (plan.edits[e].treatment == Treatment::folded &&
-                plan.edits[e].range == order.range) {
-                order.edit = e;
-                if (order.model.empty()) order.model = policy.summarizer_model;
-                plan.summaries.push_back(order);
-            }
+    order_summaries(plan, outline.summaries, policy);
     return plan;
 }
 

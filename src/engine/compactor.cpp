@@ -7,7 +7,6 @@
 #include "engine/message_tools.h"
 #include "engine/present.h"
 #include "engine/report.h"
-#include "engine/wording.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -102,7 +101,8 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
 }
 
 Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
-                        const PolicyInForce& in_force, const Due& due, Duration patience) {
+                        const PolicyInForce& in_force, const Due& due,
+                        const SummaryWait& patience) {
     const auto tools = make_message_tools(*state.tokenizer);
     PlanInput input;
     input.items = view.items;

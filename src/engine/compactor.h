@@ -12,6 +12,7 @@
 #include "core/plan.h"
 #include "engine/policies.h"
 #include "engine/state.h"
+#include "engine/wording.h"
 
 namespace palimpsest {
 
@@ -31,10 +32,9 @@ struct Planned {
     CompactionReport report = {};
 };
 
-// `view` is what is compacted, `occasion` has its totals. At most `patience` is spent on a
-// summariser; none: it is not asked.
+// `view` is what is compacted, `occasion` has its totals.
 Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
-                        const PolicyInForce& in_force, const Due& due, Duration patience);
+                        const PolicyInForce& in_force, const Due& due, const SummaryWait& patience);
 
 // What is told of it.
 Compaction told_of(const Planned& planned, Seq seq = {});

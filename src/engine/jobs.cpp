@@ -77,8 +77,9 @@ bool still_stands(const Edit& edit, const View& planned, const View& now) {
 
 class SummaryWork {
 public:
-    SummaryWork(Memory::State& state, const ConversationId& name, const Job& job)
-        : state_(state), name_(name), job_(job) {}
+    SummaryWork(Memory::State& state, const ConversationId& name, const Job& job,
+                const std::stop_token& stop)
+        : state_(state), name_(name), job_(job), stop_(stop) {}
 
     // False: there was nothing to do, or not any more.
     Result<bool> run() {
@@ -90,6 +91,7 @@ public:
         const View view = hot->view();
         PAL_TRY(planned, plan(*hot, view));
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
+        if (stop_.stop_requested()) return false;
         return splice(view, *planned);
     }
 
@@ -101,7 +103,7 @@ private:
         const Occasion occasion = make_occasion(state_, view.totals, calls, {.model = job_.model});
         const Due due = find_due(*policy, occasion);
         if (due.level == Level::none) return std::nullopt;
-        return plan_compaction(state_, view, occasion, in_force, due, patience);
+        return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});
     }
 
     Result<bool> splice(const View& view, const Planned& planned) {
@@ -134,7 +136,14 @@ private:
     Memory::State& state_;
     const ConversationId& name_;
     const Job& job_;
+    const std::stop_token& stop_;
 };
+
+// Stopped before it was done: as it was, for whoever comes next.
+void give_back(Memory::State& state, const Record& record, std::uint64_t claimed) {
+    (void)state.store->put_record(
+        {.key = record.key, .value = record.value, .expected = claimed, .ttl = kept_for});
+}
 
 }  // namespace
 
@@ -154,13 +163,16 @@ Result<void> put_job(Memory::State& state, const Header& header, std::string_vie
     return std::unexpected(put.error());
 }
 
-Result<std::size_t> Memory::run_jobs(const std::string& tenant, std::size_t limit) {
+Result<std::size_t> Memory::run_jobs(const std::string& tenant, std::size_t limit,
+                                     const std::stop_token& stop) {
     PAL_TRY(records, state_->store->list_records({.tenant = tenant,
                                                   .space = std::string(jobs_space),
                                                   .prefix = std::string(summary_prefix),
                                                   .limit = limit}));
+    state_->meters->set_jobs(records.size());
     std::size_t done = 0;
     for (const Record& record : records) {
+        if (stop.stop_requested()) break;
         auto job = read_job(record.value);
         if (job && job->leased_until > state_->clock()) continue;
         RecordWrite write{.key = record.key, .expected = record.version, .ttl = kept_for};
@@ -172,7 +184,11 @@ Result<std::size_t> Memory::run_jobs(const std::string& tenant, std::size_t limi
         // Somebody else was quicker, or it was tried often enough and goes.
         const auto claimed = state_->store->put_record(write);
         if (!claimed || !write.value) continue;
-        const auto worked = SummaryWork(*state_, {tenant, job->conversation}, *job).run();
+        const auto worked = SummaryWork(*state_, {tenant, job->conversation}, *job, stop).run();
+        if (stop.stop_requested()) {
+            give_back(*state_, record, *claimed);
+            break;
+        }
         if (!worked) continue;  // Its lease runs out; it is tried again.
         done += *worked ? 1 : 0;
         (void)state_->store->put_record({.key = record.key, .expected = *claimed});

@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "engine/input.h"
 #include "engine/load.h"
+#include "engine/metered_store.h"
 #include "engine/pooled_tokenizer.h"
 #include "engine/state.h"
 #include "engine/turn.h"
@@ -62,7 +63,8 @@ std::vector<std::string> message_ids(const LogId& log, Seq first, Seq last) {
 
 Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     : state_(std::make_unique<State>()) {
-    state_->store = std::move(store);
+    state_->meters = std::make_unique<Meters>();
+    state_->store = std::make_unique<MeteredStore>(std::move(store), *state_->meters);
     state_->tokenizer = std::make_shared<PooledTokenizer>(options.tokenizer ? options.tokenizer
                                                                             : exact_tokenizer());
     state_->clock = options.store.clock ? options.store.clock : Clock(system_now);
@@ -72,11 +74,18 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
     state_->policies =
         std::make_unique<Policies>(std::move(options.policy), std::move(options.extensions));
-    state_->meters = std::make_unique<Meters>();
     state_->summarizer = std::move(options.summarizer);
     state_->summary_deadline = options.summary_deadline;
     state_->background = options.background;
+    state_->agents = std::move(options.agents);
+    state_->turns = options.turns;
+    state_->turn_wait = options.turn_wait;
+    state_->turn_lease = options.turn_lease;
+    state_->totals = std::make_unique<UsageTotals>();
     state_->log = std::move(options.log);
+}
+Memory::State::~State() {
+    if (totals) totals->write(*store);
 }
 Memory::Memory(Memory&&) noexcept = default;
 Memory& Memory::operator=(Memory&&) noexcept = default;
@@ -93,6 +102,10 @@ Store& Memory::store() {
 
 std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage) const {
     return cost_of_usage(*state_, model, usage);
+}
+
+void Memory::write_usage() {
+    state_->totals->write(*state_->store);
 }
 
 std::string Memory::metrics() const {

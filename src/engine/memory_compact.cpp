@@ -34,7 +34,7 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
         make_occasion(state, hot->totals, hot->calls.value_or(CallState{}), {.model = model});
     occasion.explicitly = true;
     return plan_compaction(state, hot->view(), occasion, in_force,
-                           find_due(*in_force.policy, occasion), state.summary_deadline);
+                           find_due(*in_force.policy, occasion), {state.summary_deadline});
 }
 
 // {"window": N} as a budget: what would be sent.
@@ -46,7 +46,7 @@ Result<View> preview(Memory::State& state, const View& view, const PolicyInForce
         budget.window = *options.window;
     const Due due = find_due(*in_force.policy, occasion);
     if (due.level == Level::none) return view;
-    const Planned planned = plan_compaction(state, view, occasion, in_force, due, Duration::zero());
+    const Planned planned = plan_compaction(state, view, occasion, in_force, due, {});
     if (planned.plan.outcome == PlanOutcome::unreachable)
         return std::unexpected(unreachable_error(planned.plan));
     if (planned.plan.outcome != PlanOutcome::done) return view;
@@ -121,7 +121,7 @@ Result<Begun> Memory::shrink(const Begun& begun) {
         occasion.overflow = true;
         const Planned planned = plan_compaction(
             *state_, footing.view->view(), occasion, in_force, find_due(*in_force.policy, occasion),
-            tries == 1 ? state_->summary_deadline : Duration::zero());
+            {tries == 1 ? state_->summary_deadline : Duration::zero()});
         const Plan& plan = planned.plan;
         if (plan.outcome != PlanOutcome::done || plan.used_after >= plan.used_before)
             return fail(ErrorCode::budget_unreachable,

@@ -8,6 +8,10 @@ namespace {
 constexpr std::array<double, 8> token_limits = {1e3,    4e3,    1.6e4,  6.4e4,
                                                 1.28e5, 2.56e5, 5.12e5, 1e6};
 constexpr std::array<double, 8> second_limits = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1, 10};
+constexpr std::string_view step_names[] = {"begin", "finish", "upstream"};
+constexpr std::string_view store_names[store_calls] = {
+    "head",  "append",     "read",       "list",         "scrub",
+    "erase", "get_record", "put_record", "list_records", "sweep"};
 
 // Label values of ours are plain words; a name of a policy or trigger may come from a client.
 std::string label(std::string_view name, std::string_view value) {
@@ -84,9 +88,31 @@ void Meters::count_call(const Usage& usage, double cost, bool missed) {
 }
 
 void Meters::count_step(Step step, double seconds) {
-    const std::string labels = label("step", step == Step::begin ? "begin" : "finish");
+    const std::string labels = label("step", step_names[static_cast<std::size_t>(step)]);
     const std::lock_guard lock(mutex_);
     add(steps_[labels], second_limits, seconds);
+}
+
+void Meters::count_store(StoreCall call, std::optional<ErrorCode> error) {
+    const auto at = static_cast<std::size_t>(call);
+    store_calls_[at].fetch_add(1, std::memory_order_relaxed);
+    if (!error || *error == ErrorCode::not_found) return;
+    const std::string labels =
+        label("operation", store_names[at]) + "," + label("code", error_info(*error).name);
+    const std::lock_guard lock(mutex_);
+    ++store_errors_[labels];
+}
+
+void Meters::write_store(std::string& out) const {
+    head(out, "memory_store_operations_total", "counter", "Calls of the store.");
+    for (std::size_t i = 0; i < store_calls; ++i)
+        out += fmt::format("memory_store_operations_total{{{}}} {}\n",
+                           label("operation", store_names[i]), store_calls_[i].load());
+    counters(out, "memory_store_errors_total", "Calls of the store that failed, by code.",
+             store_errors_);
+    head(out, "memory_jobs_waiting", "gauge",
+         "Summaries that wait to be written, at the last look.");
+    out += fmt::format("memory_jobs_waiting {}\n", jobs_.load());
 }
 
 std::string Meters::text() const {
@@ -101,7 +127,7 @@ std::string Meters::text() const {
     counters(out, "memory_summary_injection_total",
              "Summaries of other conversations that were to be put in.", injections_);
     head(out, "memory_step_seconds", "histogram",
-         "Time of the halves of a turn, without the model.");
+         "Time of the halves of a turn, and of the model in between.");
     for (const auto& [labels, histogram] : steps_)
         write(out, "memory_step_seconds", labels, histogram, second_limits);
     counters(out, "memory_tokens_total", "Tokens that providers reported.", used_);
@@ -110,6 +136,7 @@ std::string Meters::text() const {
     head(out, "memory_cache_misses_total", "counter",
          "Calls that should have hit the provider's cache and did not.");
     out += fmt::format("memory_cache_misses_total {}\n", misses_);
+    write_store(out);
     return out;
 }
 

@@ -8,12 +8,19 @@
 #include "engine/meters.h"
 #include "engine/model_table.h"
 #include "engine/policies.h"
+#include "engine/usage_totals.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
 
 struct Memory::State {
-    std::unique_ptr<Store> store;
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State();  // writes the usage that waits
+
+    std::unique_ptr<Meters> meters;
+    std::unique_ptr<Store> store;  // a MeteredStore
     std::shared_ptr<const Tokenizer> tokenizer;
     Clock clock;
     std::size_t message_bytes_max = 0;
@@ -21,10 +28,13 @@ struct Memory::State {
     std::unique_ptr<const ModelTable> models;
     std::unique_ptr<HotViews> hot;
     std::unique_ptr<Policies> policies;
-    std::unique_ptr<Meters> meters;
     std::shared_ptr<Summarizer> summarizer;  // null: the deterministic text of the plan
     Duration summary_deadline = {};
     bool background = false;
+    std::vector<AgentSpec> agents;
+    Turns turns = Turns::allow;
+    Duration turn_wait = {}, turn_lease = {};
+    std::unique_ptr<UsageTotals> totals;
     std::function<void(std::string_view line)> log;
 };
 

@@ -62,9 +62,22 @@ ToolLoop::ToolLoop(Memory& memory, ConversationId name, Model& model, const Chat
                       .idempotent = true});
 }
 
+ToolLoop::~ToolLoop() {
+    if (held_.exclusive) memory_.release(held_);
+}
+
+// The turn may take place in a fork.
+void ToolLoop::hold(const Begun& begun) {
+    name_ = begun.name;
+    held_.name = begun.name;
+    held_.turn = begun.turn;
+    held_.exclusive = begun.exclusive;
+}
+
 Result<ChatDone> ToolLoop::start(std::string_view messages) {
     turn_.request.messages = messages;
     PAL_TRY(begun, memory_.begin(name_, turn_.request));
+    hold(begun);
     // Later rounds change nothing but what is said.
     turn_.request.header = {};
     turn_.request.write.expected_end.reset();
@@ -86,6 +99,7 @@ Result<ChatDone> ToolLoop::answer(Seq said) {
     request.continues = said;
     request.write.key += "/again" + std::to_string(said.value);
     PAL_TRY(begun, memory_.begin(name_, request));
+    hold(begun);
     tell_compaction(begun);
     PAL_TRY(round, ask(std::move(begun)));
     return go_on(std::move(round));

@@ -23,6 +23,9 @@ public:
     Result<ChatDone> answer(Seq said);
     // A turn that has an answer.
     Result<ChatDone> go_on(Round round);
+    ~ToolLoop();  // however it ended, the next turn may begin
+    ToolLoop(const ToolLoop&) = delete;
+    ToolLoop& operator=(const ToolLoop&) = delete;
 
 private:
     enum class Next : std::uint8_t { ask, end };
@@ -56,6 +59,7 @@ private:
     // One of them is a call of a tool that ends the turn, and could run.
     bool ended_by(const std::vector<PendingCall>& calls) const;
     const Tool* find_tool(std::string_view name) const;
+    void hold(const Begun& begun);
     bool tell(const ChatEvent& event);
     void tell_compaction(const Begun& begun);
     bool stopping() const { return stopped_ || options_.stop.stop_requested(); }
@@ -73,6 +77,7 @@ private:
     std::string last_calls_;
     std::size_t repeats_ = 0;  // rounds in a row that made last_calls_
     bool stopped_ = false;
+    Begun held_;  // what it may hold: name, turn and `exclusive`
 };
 
 }  // namespace palimpsest

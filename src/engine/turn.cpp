@@ -16,6 +16,7 @@
 #include "engine/count.h"
 #include "engine/edit.h"
 #include "engine/resend.h"
+#include "engine/turn_terms.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -48,11 +49,13 @@ Opening split_preamble(std::vector<Said> all) {
     return opening;
 }
 
-// The conversation's own system prompt is sent when the request brings none.
+// The conversation's own system prompt, or else its agent's, is sent when the request brings none.
 Result<std::vector<Message>> preamble_of(Memory::State& state, const Header& header,
-                                         const BeginRequest& request, const Opening& opening) {
-    const std::string& prompt =
+                                         const BeginRequest& request, const Opening& opening,
+                                         const TurnTerms& terms) {
+    const std::string& own =
         request.header.system_prompt ? *request.header.system_prompt : header.system_prompt;
+    const std::string& prompt = own.empty() ? terms.system_prompt : own;
     if (!opening.preamble.empty() || prompt.empty()) return opening.preamble;
     PAL_TRY(message, make_message(request.format, Role::system, prompt));
     PAL_TRY(count, count_message(*state.tokenizer, message));
@@ -75,19 +78,6 @@ View view_with(const HotView& hot, const std::vector<Said>& said) {
     Header header = hot.header;
     header.end = header.end + said.size();
     return extended(hot, header, std::move(more)).view();
-}
-
-Fingerprint digest_of(const BeginRequest& request) {
-    Hasher hasher;
-    hasher.field("begin");
-    for (const std::string_view part :
-         {request.messages, format_name(request.format), std::string_view(request.tools),
-          std::string_view(request.model), std::string_view(request.parameters),
-          std::string_view(request.policy)})
-        hasher.field(part);
-    if (request.continues != Seq{}) hasher.field(std::to_string(request.continues.value));
-    if (request.resend) hasher.field("resend");
-    return hasher.digest();
 }
 
 // The answer that an earlier attempt of this turn stored behind its begin, if it came that far: all
@@ -122,9 +112,13 @@ struct Attempt {
 // One try of begin, from where the conversation stands to the batch.
 class Beginning {
 public:
-    Beginning(Memory::State& state, const ConversationId& name, const BeginRequest& request,
-              const Opening& opening)
-        : state_(state), name_(name), request_(request), opening_(opening) {}
+    Beginning(Memory::State& state, const BeginRequest& request, const Opening& opening,
+              const TurnTerms& terms)
+        : state_(state),
+          name_(terms.place.name),
+          request_(request),
+          opening_(opening),
+          terms_(terms) {}
 
     struct Mood {
         bool may_guess = true, may_compact = true, may_ask = true;
@@ -166,7 +160,7 @@ private:
         Batch& batch = attempt.batch;
         const Header& header = attempt.before.view->header;
         batch.key = request_.write.key.empty() ? "" : request_.write.key + "/in";
-        batch.digest = digest_of(request_);
+        batch.digest = terms_.digest;
         batch.if_absent = request_.write.if_absent;
         batch.patch = request_.header;
         if (attempt.heard.rewind_to) {
@@ -222,7 +216,7 @@ private:
                                                    .conversation = own,
                                                    .agent = request_.agent_policy}));
         attempt.in_force = std::move(in_force);
-        PAL_TRY(preamble, preamble_of(state_, header, request_, opening_));
+        PAL_TRY(preamble, preamble_of(state_, header, request_, opening_, terms_));
         attempt.preamble = std::move(preamble);
         if (!attempt.in_force.policy || !attempt.in_force.policy->injection.on) return {};
         PAL_TRY(source, choose_source(state_, header, attempt.calls, *attempt.in_force.policy));
@@ -248,7 +242,7 @@ private:
             attempt.soft_due = true;
             return {};
         }
-        const Duration patience = mood.may_ask ? state_.summary_deadline : Duration::zero();
+        const SummaryWait patience{mood.may_ask ? state_.summary_deadline : Duration::zero()};
         attempt.planned =
             plan_compaction(state_, view_with(*attempt.before.view, attempt.heard.said), occasion,
                             attempt.in_force, due, patience);
@@ -267,6 +261,7 @@ private:
     const ConversationId& name_;
     const BeginRequest& request_;
     const Opening& opening_;
+    const TurnTerms& terms_;
 };
 
 Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun) {
@@ -376,26 +371,23 @@ std::size_t Begun::behind_edit() const {
     return 0;
 }
 
-Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& request) {
-    const Stopwatch watch;
-    PAL_CHECK(check_name(name));
-    PAL_TRY(all, read_said(request.messages, request.format, *state_->tokenizer,
-                           state_->message_bytes_max));
-    const Opening opening = split_preamble(std::move(all));
-    Beginning beginning(*state_, name, request, opening);
+namespace {
+
+Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const Opening& opening,
+                       const TurnTerms& terms) {
+    const ConversationId& name = terms.place.name;
+    const bool repeats = terms.place.taken;
+    Beginning beginning(state, request, opening, terms);
     for (int tries = 1;; ++tries) {
         // After so many lost races what was said is stored all the same; compaction can wait.
-        auto prepared = beginning.prepare(
-            {.may_guess = tries == 1, .may_compact = tries < attempts_max, .may_ask = tries <= 2});
+        auto prepared = beginning.prepare({.may_guess = tries == 1 && !terms.place.exclusive,
+                                           .may_compact = tries < attempts_max && !repeats,
+                                           .may_ask = tries <= 2});
         // What was kept in memory may be of a conversation that is gone.
         if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
         PAL_TRY(attempt, std::move(prepared));
-        auto appended = state_->store->append(name, attempt.batch);
-        if (appended) {
-            auto begun = begun_of(*state_, request, attempt, *appended, name);
-            state_->meters->count_step(Meters::Step::begin, watch.seconds());
-            return begun;
-        }
+        auto appended = state.store->append(name, attempt.batch);
+        if (appended) return begun_of(state, request, attempt, *appended, name);
         const bool plans = (attempt.planned || request.resend) && !request.write.expected_end;
         const bool again = appended.error().code == ErrorCode::conflict &&
                            (attempt.before.guessed || plans) && tries < attempts_max;
@@ -403,8 +395,42 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
     }
 }
 
+bool has_calls(const Message& message, const std::vector<Message>& earlier) {
+    const auto calls = [](const Message& one) { return !one.shape.calls.empty(); };
+    return calls(message) || std::ranges::any_of(earlier, calls);
+}
+
+}  // namespace
+
+Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& request) {
+    const Stopwatch watch;
+    PAL_CHECK(check_name(name));
+    PAL_TRY(all, read_said(request.messages, request.format, *state_->tokenizer,
+                           state_->message_bytes_max));
+    const Opening opening = split_preamble(std::move(all));
+    PAL_TRY(terms, find_terms(*this, *state_, name, request, opening));
+    const TurnPlace& place = terms.place;
+    auto begun = begin_at(*state_, terms.filled ? *terms.filled : request, opening, terms);
+    if (place.taken && !begun && begun.error().code == ErrorCode::conflict)
+        return turn_taken(place.name);
+    // A turn that did not begin, or is over already, holds nobody up.
+    const bool over = !begun || (begun->already && !has_calls(*begun->already, {}));
+    if (place.fresh && over)
+        keep_turn(*state_, {.name = place.name, .turn = seq_max, .exclusive = true}, true);
+    if (!begun) return begun;
+    begun->exclusive = place.exclusive;
+    if (!place.warning.empty()) begun->warnings.push_back(place.warning);
+    state_->meters->count_step(Meters::Step::begin, watch.seconds());
+    begun->ready = std::chrono::steady_clock::now();
+    return begun;
+}
+
 Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     const Stopwatch watch;
+    if (begun.ready != std::chrono::steady_clock::time_point{})
+        state_->meters->count_step(
+            Meters::Step::upstream,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begun.ready).count());
     PAL_CHECK(check_answer(*state_, answer.message));
     for (const Message& item : answer.earlier) PAL_CHECK(check_answer(*state_, item));
     Batch batch;
@@ -431,6 +457,7 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     const std::uint64_t notes = state_->call_notes ? 1 : 0;
     Finished finished{.seq = done.last - notes, .header = done.header};
     finished.again = done.again;
+    keep_turn(*state_, begun, !has_calls(answer.message, answer.earlier));
     // The answer is stored: that nothing could be learned from it must not fail the turn.
     if (!done.again) {
         after_answer(*state_, begun, answer, done, batch.entries, finished);

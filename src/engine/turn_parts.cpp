@@ -1,6 +1,7 @@
 // The parts of a turn: where it starts from, what it leaves behind, and what is due afterwards.
 #include <algorithm>
 
+#include "base/time.h"
 #include "engine/edit.h"
 #include "engine/turn.h"
 #include "store/lineage.h"
@@ -176,6 +177,9 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
     const std::string warning = note_usage(state, begun, answer.usage, calls);
     if (!warning.empty()) finished.warnings.push_back(warning);
     finished.cost = cost_of_usage(state, begun.model, answer.usage);
+    if (state.totals->add(begun.name.tenant, format_time(done.header.updated).substr(0, 10),
+                          answer.usage, finished.cost.value_or(0)))
+        state.totals->write(*state.store);
     const HotViewPtr now =
         before ? after_write(*before, done.header, done.first, written) : HotViewPtr();
     if (!now) return;

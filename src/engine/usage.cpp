@@ -1,7 +1,9 @@
-// What the calls of a conversation took, from the notes that finish leaves.
+// What calls took: of a conversation, from the notes that finish leaves; of a tenant, from the
+// totals of usage_totals.h.
 #include "base/json.h"
 #include "base/time.h"
 #include "engine/call_note.h"
+#include "engine/usage_totals.h"
 #include "palimpsest/chat.h"
 
 namespace palimpsest {
@@ -10,15 +12,9 @@ namespace {
 void add_note(const NoteEntry& note, UsageRow& row) {
     const auto usage = read_usage_note(note);
     if (!usage) return;
-    ++row.calls;
-    row.usage.input += usage->input;
-    row.usage.cached += usage->cached;
-    row.usage.cache_writes += usage->cache_writes;
-    row.usage.output += usage->output;
-    row.usage.reasoning += usage->reasoning;
     const auto body = parse_json(view_of(note.body));
     const auto cost = body ? body->root().find("cost") : std::nullopt;
-    if (cost) row.cost += cost->number().value_or(0);
+    add_usage(row, {.calls = 1, .usage = *usage, .cost = cost ? cost->number().value_or(0) : 0});
 }
 
 }  // namespace
@@ -39,6 +35,21 @@ Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId&
         }
         if (notes.size() < page) return rows;
         from = notes.back().seq + 1;
+    }
+}
+
+Result<std::vector<UsageRow>> tenant_usage_by_day(Memory& memory, const std::string& tenant) {
+    constexpr std::size_t page = 1000;
+    memory.write_usage();
+    std::vector<UsageRow> rows;
+    for (RecordKey key = usage_key(tenant, "");;) {
+        PAL_TRY(records,
+                memory.store().list_records(
+                    {.tenant = tenant, .space = key.space, .after = key.key, .limit = page}));
+        for (const Record& record : records)
+            rows.push_back(read_usage_row(record.key.key, record.value));
+        if (records.size() < page) return rows;
+        key.key = records.back().key.key;
     }
 }
 

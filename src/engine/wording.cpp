@@ -18,6 +18,7 @@ struct Asked {
     SummaryRequest request;
     std::string model;
     Time deadline;
+    std::stop_token stop;
 };
 
 Result<SummaryText> ask(const Asked& asked) {
@@ -25,17 +26,29 @@ Result<SummaryText> ask(const Asked& asked) {
                                         .user = asked.request.user,
                                         .model = asked.model,
                                         .max_tokens = asked.request.max_tokens,
-                                        .deadline = asked.deadline});
+                                        .deadline = asked.deadline,
+                                        .stop = asked.stop});
 }
 
-// The summariser cannot be stopped; it is left behind when it is late. It owns what it uses.
-Result<SummaryText> ask_until(Asked asked, Instant until) {
+// When it is late, or nobody waits any more, it is asked to stop and left behind, whether it heeds
+// that or not. It owns what it uses.
+Result<SummaryText> ask_until(Asked asked, Instant until, const std::stop_token& stop) {
+    constexpr auto between_looks = std::chrono::milliseconds(50);
+    std::stop_source source;
+    asked.stop = source.get_token();
     std::packaged_task<Result<SummaryText>()> task(
         [asked = std::move(asked)] { return ask(asked); });
     std::future<Result<SummaryText>> answer = task.get_future();
     std::thread(std::move(task)).detach();
-    if (answer.wait_until(until) == std::future_status::ready) return answer.get();
-    return fail(ErrorCode::unavailable, "the summariser did not answer in time");
+    for (;;) {
+        const Instant now = std::chrono::steady_clock::now();
+        const Instant look = stop.stop_possible() ? std::min(until, now + between_looks) : until;
+        if (answer.wait_until(look) == std::future_status::ready) return answer.get();
+        if (look < until && !stop.stop_requested()) continue;
+        source.request_stop();
+        return fail(ErrorCode::unavailable, look < until ? "the summariser was stopped"
+                                                         : "the summariser did not answer in time");
+    }
 }
 
 double price_of(const ModelSpec& model, const ReplyUsage& usage) {
@@ -50,12 +63,14 @@ double price_of(const ModelSpec& model, const ReplyUsage& usage) {
 
 class Wording {
 public:
-    Wording(Memory::State& state, const View& view, const MessageTools& tools, Duration patience)
+    Wording(Memory::State& state, const View& view, const MessageTools& tools,
+            const SummaryWait& patience)
         : state_(state),
           view_(view),
           tools_(tools),
-          until_(std::chrono::steady_clock::now() + patience),
-          deadline_(state.clock() + patience) {}
+          until_(std::chrono::steady_clock::now() + patience.time),
+          deadline_(state.clock() + patience.time),
+          stop_(patience.stop) {}
 
     Result<void> word(const SummaryOrder& order, Plan& plan, Bill& bill) {
         const std::uint64_t window = state_.summarizer->window_tokens();
@@ -75,7 +90,8 @@ public:
 private:
     Result<std::string> one(SummaryRequest request, const SummaryOrder& order, Bill& bill) {
         PAL_TRY(answer,
-                ask_until({state_.summarizer, std::move(request), order.model, deadline_}, until_));
+                ask_until({state_.summarizer, std::move(request), order.model, deadline_, {}},
+                          until_, stop_));
         const ReplyUsage& used = answer.usage;
         bill.usage.input += used.input_tokens;
         bill.usage.cached += used.cached_tokens;
@@ -90,16 +106,17 @@ private:
     const MessageTools& tools_;
     const Instant until_;
     const Time deadline_;
+    const std::stop_token stop_;
 };
 
 }  // namespace
 
 Bill word_summaries(Memory::State& state, const View& view, const MessageTools& tools,
-                    Duration patience, Plan& plan) {
+                    const SummaryWait& patience, Plan& plan) {
     Bill bill;
     for (const Edit& edit : plan.edits)
         if (edit.treatment == Treatment::folded) bill.summarizer = "extractive";
-    if (!state.summarizer || patience <= Duration::zero()) return bill;
+    if (!state.summarizer || patience.time <= Duration::zero()) return bill;
     Wording wording(state, view, tools, patience);
     for (const SummaryOrder& order : std::vector<SummaryOrder>(plan.summaries)) {
         const auto worded = wording.word(order, plan, bill);

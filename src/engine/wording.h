@@ -1,5 +1,6 @@
 // Having the summaries of a plan worded by the summariser.
 #pragma once
+#include <stop_token>
 #include <string>
 
 #include "core/plan.h"
@@ -15,9 +16,15 @@ struct Bill {
     std::string trouble = {};  // why the deterministic text stands although a model was asked
 };
 
+// How long a summariser is waited for, and what ends that earlier. No time: nobody is asked.
+struct SummaryWait {
+    Duration time = {};
+    std::stop_token stop = {};
+};
+
 // Asks for every fold of the plan, in its order, and puts what passes the checks into the plan. No
-// answer within `patience`, or a bad one: that fold keeps its text. `patience` 0: nobody is asked.
+// answer in time, or a bad one: that fold keeps its text.
 Bill word_summaries(Memory::State& state, const View& view, const MessageTools& tools,
-                    Duration patience, Plan& plan);
+                    const SummaryWait& patience, Plan& plan);
 
 }  // namespace palimpsest

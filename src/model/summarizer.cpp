@@ -46,7 +46,8 @@ public:
         const std::string parameters = limit_parameter(model.format(), call.max_tokens);
         PAL_TRY(reply, model.call({.messages = messages,
                                    .parameters = parameters,
-                                   .fields_format = model.format()},
+                                   .fields_format = model.format(),
+                                   .stop = call.stop},
                                   {}));
         SummaryText summary{.model = std::string(model.name())};
         if (reply.usage) summary.usage = *reply.usage;

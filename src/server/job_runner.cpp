@@ -8,13 +8,15 @@ namespace palimpsest {
 namespace {
 
 constexpr auto between_looks = std::chrono::seconds(1);
+constexpr std::size_t jobs_at_once = 16;
 
 // A look that fails is simply repeated: jobs stay in the store until they are done.
 void run(const std::stop_token& stop, Memory& memory, const std::string& tenant) {
     std::mutex mutex;
     std::condition_variable_any woken;
     while (!stop.stop_requested()) {
-        (void)memory.run_jobs(tenant);
+        (void)memory.run_jobs(tenant, jobs_at_once, stop);
+        memory.write_usage();
         std::unique_lock lock(mutex);
         woken.wait_for(lock, stop, between_looks, [] { return false; });
     }

@@ -1,0 +1,54 @@
+#include "engine/metered_store.h"
+
+namespace palimpsest {
+
+Result<Header> MeteredStore::head(const ConversationId& name) {
+    return counted(StoreCall::head, inner_->head(name));
+}
+Result<Header> MeteredStore::head(const LogId& log) {
+    return counted(StoreCall::head, inner_->head(log));
+}
+Result<Appended> MeteredStore::append(const ConversationId& name, const Batch& batch) {
+    return counted(StoreCall::append, inner_->append(name, batch));
+}
+Result<std::vector<Entry>> MeteredStore::read(const LogId& log, const ReadQuery& query) {
+    return counted(StoreCall::read, inner_->read(log, query));
+}
+Result<Page> MeteredStore::list(const ListQuery& query) {
+    return counted(StoreCall::list, inner_->list(query));
+}
+Result<void> MeteredStore::scrub(std::span<const Replacement> replacements) {
+    return counted(StoreCall::scrub, inner_->scrub(replacements));
+}
+Result<Receipt> MeteredStore::erase(const ConversationId& name) {
+    return counted(StoreCall::erase, inner_->erase(name));
+}
+Result<Record> MeteredStore::get_record(const RecordKey& key) {
+    return counted(StoreCall::get_record, inner_->get_record(key));
+}
+Result<std::uint64_t> MeteredStore::put_record(const RecordWrite& write) {
+    return counted(StoreCall::put_record, inner_->put_record(write));
+}
+Result<std::vector<Record>> MeteredStore::list_records(const RecordQuery& query) {
+    return counted(StoreCall::list_records, inner_->list_records(query));
+}
+Result<std::size_t> MeteredStore::sweep(std::size_t limit) {
+    return counted(StoreCall::sweep, inner_->sweep(limit));
+}
+Result<CheckReport> MeteredStore::check(std::span<const std::string> tenants) {
+    return inner_->check(tenants);
+}
+Durability MeteredStore::durability() const {
+    return inner_->durability();
+}
+Result<Contents> MeteredStore::contents() {
+    return inner_->contents();
+}
+Result<void> MeteredStore::backup(const std::string& path) {
+    return inner_->backup(path);
+}
+Result<CheckReport> MeteredStore::repair(std::span<const std::string> tenants) {
+    return inner_->repair(tenants);
+}
+
+}  // namespace palimpsest
