@@ -69,7 +69,10 @@ using OnEvent = std::function<bool(const ChatEvent&)>;
 
 struct ChatOptions {
     std::vector<Tool> tools = {};
-    bool recall = false;                  // offers the tool "recall": what was left out of the view
+    bool recall = false;  // offers the tool "recall": what was left out of the view
+    // Calls of tools that are not among `tools` wait, as pending ones, for a caller who runs them
+    // himself; else the model is told that there is no such tool.
+    bool others_pending = false;
     std::size_t rounds_max = 25;          // calls of the model
     std::optional<double> cost_max = {};  // dollars, of the turn; models without a price cost 0
     // The same calls so many rounds in a row are not run again: the model is told so once, and when
@@ -185,8 +188,8 @@ Result<ShapedDone> chat_shaped(Memory& memory, const ConversationId& name,
 // they hold.
 
 enum class StateShape : std::uint8_t {
-    same,       // as it was read; version 2 for a fresh start
     own,        // version 2
+    same,       // as it was read; version 2 for a fresh start
     goaitools,  // {"version":1,"provider","processed_length","messages":[raw...]}
     ailoop,     // {"version":1,"messages":[{"User":{"blocks":[...]}}...],"pinned":[...]}
 };
@@ -205,7 +208,7 @@ struct StateOptions {
     bool keep_log = false;  // keeps all that was said, also what the view leaves out
     // Used after a finished turn, before the state is written. Empty: nothing is compacted.
     std::string policy = {};
-    StateShape shape = StateShape::same;
+    StateShape shape = StateShape::own;
 };
 
 // Why a state was not taken as it is; empty: it was.

@@ -1,5 +1,6 @@
 #include "cli/open.h"
 
+#include <chrono>
 #include <cstdio>
 
 #include "cli/tokenizer_file.h"
@@ -10,6 +11,41 @@ namespace {
 
 void print_warning(std::string_view message) {
     std::fprintf(stderr, "pal: warning: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
+// A configured model, the echo model, or one that its provider's name tells us about.
+Result<std::unique_ptr<Model>> open_named_model(const Settings& settings, const std::string& name,
+                                                std::string setting) {
+    for (const Endpoint& endpoint : settings.endpoints)
+        if (endpoint.name == name) return make_http_model(endpoint);
+    if (name == "echo") return make_echo_model();
+    Endpoint endpoint;
+    endpoint.name = name;
+    if (name.starts_with("claude")) {
+        endpoint.format = FormatId::anthropic;
+        return make_http_model(std::move(endpoint));
+    }
+    for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4"})
+        if (name.starts_with(family)) return make_http_model(std::move(endpoint));
+    return fail(ErrorCode::invalid_request,
+                "there is no model " + name + "; say where it is in palimpsest.toml: [models." +
+                    name + "] url = \"http://localhost:11434/v1\"",
+                std::move(setting));
+}
+
+// The one of the settings is asked, or another configured one where a policy names it. Null: none.
+Result<std::shared_ptr<Summarizer>> open_summarizer(const Settings& settings) {
+    if (settings.summarizer.empty()) return nullptr;
+    PAL_TRY(first, open_named_model(settings, settings.summarizer, "summarizer"));
+    std::vector<std::shared_ptr<Model>> models;
+    models.push_back(std::move(first));
+    for (const Endpoint& endpoint : settings.endpoints) {
+        if (endpoint.name == settings.summarizer) continue;
+        PAL_TRY(other, make_http_model(endpoint));
+        models.push_back(std::move(other));
+    }
+    return make_summarizer(std::move(models), {.prompt_file = settings.summarizer_prompt,
+                                               .window_tokens = settings.summarizer_window});
 }
 
 }  // namespace
@@ -25,26 +61,17 @@ Result<Memory> open_memory(const Settings& settings, StoreOptions options, Memor
     memory.message_bytes_max = settings.message_bytes_max;
     memory.models = settings.models;
     memory.warn = print_warning;
+    memory.agents = settings.agents;
+    memory.turns = parse_turns(settings.turns).value_or(Turns::allow);
+    memory.turn_wait = std::chrono::milliseconds(settings.turn_wait_ms);
+    memory.summary_deadline = std::chrono::milliseconds(settings.summary_deadline_ms);
+    PAL_TRY(summarizer, open_summarizer(settings));
+    memory.summarizer = std::move(summarizer);
     return Memory(std::move(store), std::move(memory));
 }
 
-// A configured model, the echo model, or one that its provider's name tells us about.
 Result<std::unique_ptr<Model>> open_model(const Settings& settings) {
-    for (const Endpoint& endpoint : settings.endpoints)
-        if (endpoint.name == settings.model) return make_http_model(endpoint);
-    if (settings.model == "echo") return make_echo_model();
-    Endpoint endpoint;
-    endpoint.name = settings.model;
-    if (settings.model.starts_with("claude")) {
-        endpoint.format = FormatId::anthropic;
-        return make_http_model(std::move(endpoint));
-    }
-    for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4"})
-        if (settings.model.starts_with(family)) return make_http_model(std::move(endpoint));
-    return fail(ErrorCode::invalid_request,
-                "there is no model " + settings.model + "; say where it is in palimpsest.toml: " +
-                    "[models." + settings.model + "] url = \"http://localhost:11434/v1\"",
-                "model");
+    return open_named_model(settings, settings.model, "model");
 }
 
 }  // namespace palimpsest

@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o200k_harmony",
                                                 "p50k_base",  "r50k_base",   "approx"};
 constexpr std::string_view log_levels[] = {"quiet", "info"};
+constexpr std::string_view turns_names[] = {"allow", "wait", "refuse", "fork"};
 constexpr std::uint64_t mib = 1u << 20;
 
 constexpr Setting table[] = {
@@ -91,6 +92,54 @@ constexpr Setting table[] = {
      {},
      "The model that answers: one of [models.NAME], or a model of OpenAI or Anthropic by its own "
      "name. echo works offline and repeats what was said."},
+    {"summarizer",
+     &Settings::summarizer,
+     SettingKind::text,
+     SettingScope::model,
+     "NAME",
+     0,
+     0,
+     {},
+     "The model that writes summaries, named as `model` is; without it they are made offline, of "
+     "sentences that were said."},
+    {"summarizer_prompt",
+     &Settings::summarizer_prompt,
+     SettingKind::text,
+     SettingScope::model,
+     "FILE",
+     0,
+     0,
+     {},
+     "What that model is told to do, instead of our own words."},
+    {"summarizer_window",
+     &Settings::summarizer_window,
+     SettingKind::number,
+     SettingScope::model,
+     "N",
+     0,
+     10'000'000,
+     {},
+     "Most tokens that it is sent at once, longer parts are divided; 0: its own window."},
+    {"summary_deadline_ms",
+     &Settings::summary_deadline_ms,
+     SettingKind::number,
+     SettingScope::model,
+     "MS",
+     0,
+     600'000,
+     {},
+     "How long a turn that is over its hard limit waits for it; 0: not at all."},
+    {"turns", &Settings::turns, SettingKind::choice, SettingScope::model, "HOW", 0, 0, turns_names,
+     "What becomes of a turn while another one of its conversation is under way."},
+    {"turn_wait_ms",
+     &Settings::turn_wait_ms,
+     SettingKind::number,
+     SettingScope::model,
+     "MS",
+     0,
+     600'000,
+     {},
+     "How long it waits then, with turns = wait."},
     {"listen",
      &Settings::listen,
      SettingKind::address,
@@ -263,6 +312,8 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
     PAL_TRY(models, read_model_settings(*text, named ? path : "palimpsest.toml"));
     settings.models = std::move(models.models);
     settings.endpoints = std::move(models.endpoints);
+    PAL_TRY(agents, read_agent_settings(*text, named ? path : "palimpsest.toml"));
+    settings.agents = std::move(agents);
     return {};
 }
 
@@ -380,7 +431,15 @@ std::string settings_markdown() {
         "retries = 2                    # of what was refused for now\n"
         "connect_timeout_ms = 5000\nfirst_byte_timeout_ms = 120000\nidle_timeout_ms = 60000\n"
         "total_timeout_ms = 600000\nproxy = \"none\"                 # else by the environment\n"
-        "ca_file = \"ca.pem\"\n```\n";
+        "ca_file = \"ca.pem\"\n```\n"
+        "\n## agents\n\n"
+        "What the conversations of an agent have where neither the request nor they themselves say "
+        "it; in\nthe file only (`PUT /api/v1/agents/KEY` keeps one in the store, which then wins). "
+        "A request names\nits agent in `agent_type`.\n\n"
+        "```toml\n[agents.support]\nmodel = \"local\"\n"
+        "system_prompt = \"You help customers.\"\n"
+        "memory_strategy = { mode = \"compact\", compact_keep = 2 }  # or the name of a preset\n"
+        "```\n";
     return out;
 }
 

@@ -29,6 +29,12 @@ struct Settings {
     std::string tokenizer = "o200k_base";
     std::string tokenizer_file = {};
     std::string model = "echo";
+    std::string summarizer = {};
+    std::string summarizer_prompt = {};
+    std::uint64_t summarizer_window = 0;
+    std::uint64_t summary_deadline_ms = 20'000;
+    std::string turns = "allow";
+    std::uint64_t turn_wait_ms = 30'000;
     std::string listen = "127.0.0.1:7420";
     std::uint64_t body_bytes_max = 64u << 20;
     std::uint64_t connections_max = 10'000;
@@ -38,6 +44,7 @@ struct Settings {
     std::string log_level = "info";
     std::vector<OwnModel> models = {};     // of the file alone: [models.NAME]
     std::vector<Endpoint> endpoints = {};  // those of them that say where the model is
+    std::vector<AgentSpec> agents = {};    // of the file alone: [agents.KEY]
 };
 
 enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };
@@ -89,6 +96,10 @@ struct ModelSettings {
     std::vector<Endpoint> endpoints = {};
 };
 Result<ModelSettings> read_model_settings(std::string_view text, std::string_view file);
+
+// The tables [agents.KEY] of a file's text: model, system_prompt, memory_strategy (a table, or the
+// name of a preset).
+Result<std::vector<AgentSpec>> read_agent_settings(std::string_view text, std::string_view file);
 
 // docs/SETTINGS.md.
 std::string settings_markdown();

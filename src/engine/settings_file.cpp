@@ -1,6 +1,7 @@
 // The settings file: TOML, through toml++, which only this file includes.
 #include "base/json_write.h"
 #include "base/nearest.h"
+#include "core/policy.h"
 #include "engine/settings.h"
 #include "palimpsest/format.h"
 
@@ -212,6 +213,18 @@ Result<void> read_model(const std::string& name, const toml::table& fields, std:
     return {};
 }
 
+bool take_agent_field(std::string_view key, const toml::node& node, AgentSpec& agent) {
+    if (key == "memory_strategy") {
+        const auto* table = node.as_table();
+        agent.policy = table ? json_of_table(*table) : node.value_exact<std::string>().value_or("");
+        return parse_policy(agent.policy).has_value();
+    }
+    if (key != "model" && key != "system_prompt") return false;
+    std::string& field = key == "model" ? agent.model : agent.system_prompt;
+    field = node.value_exact<std::string>().value_or("");
+    return !field.empty();
+}
+
 }  // namespace
 
 Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std::string_view file) {
@@ -223,7 +236,8 @@ Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std:
                     "config");
     std::vector<SettingValue> values;
     for (const auto& [key, node] : parsed.table()) {
-        if (key.str() == "models") continue;  // read_model_settings()
+        // read_model_settings(), read_agent_settings()
+        if (key.str() == "models" || key.str() == "agents") continue;
         const std::string origin = place(file, node.source());
         const Setting* setting = find_setting(key.str());
         if (!setting) return unknown_key(key.str(), origin);
@@ -236,6 +250,29 @@ Result<std::vector<SettingValue>> read_settings_file(std::string_view text, std:
         values.push_back({std::string(setting->name), *std::move(value), origin});
     }
     return values;
+}
+
+Result<std::vector<AgentSpec>> read_agent_settings(std::string_view text, std::string_view file) {
+    const toml::parse_result parsed = toml::parse(text, file);
+    std::vector<AgentSpec> agents;
+    const toml::node* all = parsed ? parsed.table().get("agents") : nullptr;
+    if (!all) return agents;
+    const auto bad = [&](const toml::node& node, const std::string& what) {
+        return fail(ErrorCode::invalid_request,
+                    place(file, node.source()) + ": " + what +
+                        "; a table [agents.KEY] has model, system_prompt and memory_strategy",
+                    "agents");
+    };
+    if (!all->is_table()) return bad(*all, "agents is no table");
+    for (const auto& [name, fields] : *all->as_table()) {
+        if (!fields.is_table()) return bad(fields, std::string(name.str()) + " is no table");
+        AgentSpec& agent = agents.emplace_back(AgentSpec{.key = std::string(name.str())});
+        for (const auto& [key, node] : *fields.as_table())
+            if (!take_agent_field(key.str(), node, agent))
+                return bad(node, "agents." + agent.key + "." + std::string(key.str()) +
+                                     " is unknown or has a wrong value");
+    }
+    return agents;
 }
 
 Result<ModelSettings> read_model_settings(std::string_view text, std::string_view file) {

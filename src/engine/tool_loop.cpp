@@ -11,14 +11,6 @@ std::string not_run(std::string_view why) {
     return "Error: the tool was not run: " + std::string(why);
 }
 
-void add(Usage& sum, const Usage& usage) {
-    sum.input += usage.input;
-    sum.cached += usage.cached;
-    sum.cache_writes += usage.cache_writes;
-    sum.output += usage.output;
-    sum.reasoning += usage.reasoning;
-}
-
 Usage usage_of(const Reply& reply) {
     if (!reply.usage) return {};
     return {.input = reply.usage->input_tokens,
@@ -231,54 +223,6 @@ Result<Round> ToolLoop::again(const Begun& begun, Seq seq) {
     return std::move(round);
 }
 
-// ---- what is kept track of
-// ----------------------------------------------------------------------
-
-void ToolLoop::account(const Round& round, const std::vector<PendingCall>& calls) {
-    ++done_.rounds;
-    add(done_.usage, round.usage);
-    if (round.cost) done_.cost = done_.cost.value_or(0) + *round.cost;
-    for (const std::string& warning : round.begun.warnings) done_.warnings.push_back(warning);
-    for (const std::string& warning : round.finished.warnings) done_.warnings.push_back(warning);
-    std::string line = canonical_calls(calls);
-    repeats_ = line == last_calls_ ? repeats_ + 1 : 1;
-    last_calls_ = std::move(line);
-}
-
-std::optional<Outcome> ToolLoop::limit() const {
-    if (done_.rounds >= options_.rounds_max) return Outcome::rounds_exceeded;
-    if (options_.cost_max && done_.cost.value_or(0) >= *options_.cost_max)
-        return Outcome::cost_exceeded;
-    if (options_.identical_calls_max > 0 && repeats_ > options_.identical_calls_max + 1)
-        return Outcome::identical_calls;
-    return std::nullopt;
-}
-
-bool ToolLoop::nudged() const {
-    return options_.identical_calls_max > 0 && repeats_ > options_.identical_calls_max;
-}
-
-const Tool* ToolLoop::find_tool(std::string_view name) const {
-    const auto tool = std::ranges::find(tools_, name, &Tool::name);
-    return tool == tools_.end() ? nullptr : &*tool;
-}
-
-bool ToolLoop::tell(const ChatEvent& event) {
-    if (options_.on_event && !options_.on_event(event)) stopped_ = true;
-    return !stopping();
-}
-
-void ToolLoop::tell_compaction(const Begun& begun) {
-    if (!begun.compaction) return;
-    tell({.kind = ChatEvent::Kind::compaction,
-          .round = done_.rounds + 1,
-          .compaction = &*begun.compaction});
-}
-
-std::string ToolLoop::key_of(const Round& round, std::string_view what) const {
-    return done_.key + "/r" + std::to_string(round.seq.value) + std::string(what);
-}
-
 // ---- the calls
 // ----------------------------------------------------------------------------------
 
@@ -310,7 +254,7 @@ Result<ToolLoop::Next> ToolLoop::work(const Round& round, const std::vector<Pend
 
 bool ToolLoop::waits(const PendingCall& call) const {
     const Tool* tool = find_tool(call.name);
-    return tool && tool->approval && !decisions_.contains(call.id);
+    return (tool ? tool->approval : options_.others_pending) && !decisions_.contains(call.id);
 }
 
 // The result of a call that does not run, if it has one.
@@ -325,9 +269,16 @@ std::optional<CallResult> ToolLoop::settled(const PendingCall& call, const Round
                                   " times in a row with the same arguments and will not give "
                                   "another result; use what you have, or do something else"),
                           true};
-    if (auto refused = refuse_call(call, tool)) return refused;
     const auto decision = decisions_.find(call.id);
-    if (!tool->approval || decision == decisions_.end()) return std::nullopt;
+    if (!tool && options_.others_pending && decision == decisions_.end()) return std::nullopt;
+    const bool asked = tool ? tool->approval : options_.others_pending;
+    if (auto result = decided(call, asked ? decision : decisions_.end())) return result;
+    return refuse_call(call, tool);
+}
+
+std::optional<CallResult> ToolLoop::decided(const PendingCall& call,
+                                            Decisions::const_iterator decision) const {
+    if (decision == decisions_.end()) return std::nullopt;
     if (decision->second.kind == Decision::Kind::deny)
         return CallResult{
             call.id,

@@ -41,6 +41,8 @@ private:
     Result<Next> work_open(const Round& round, const std::vector<PendingCall>& open,
                            const RoundLog& log, Begun& begun);
     std::optional<CallResult> settled(const PendingCall& call, const RoundLog& log) const;
+    std::optional<CallResult> decided(const PendingCall& call,
+                                      Decisions::const_iterator decision) const;
     Result<std::vector<CallResult>> run_waves(const Round& round, std::vector<ReadyCall> ready,
                                               std::vector<CallResult> unwritten);
     Result<bool> note_started(const Round& round, const std::vector<CallResult>& before,

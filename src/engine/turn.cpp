@@ -1,5 +1,5 @@
-// One turn: begin (append what is new, compact if it is due, give the view) and finish (append the
-// answer). Whoever calls the model does it in between.
+// The first half of a turn: append what is new, compact if it is due, give the view. Whoever calls
+// the model does it then; finish.cpp has the second half.
 //
 // Everything that `begin` writes is one atomic batch: what was said, the compaction if one was due,
 // and the note of the call. With a key K the halves use K/in and K/out; a repeat of a finished turn
@@ -7,7 +7,6 @@
 #include "engine/turn.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/hash.h"
 #include "base/ids.h"
@@ -16,6 +15,7 @@
 #include "engine/count.h"
 #include "engine/edit.h"
 #include "engine/resend.h"
+#include "engine/stopwatch.h"
 #include "engine/turn_terms.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -26,16 +26,6 @@ namespace {
 
 constexpr int attempts_max = 16;
 constexpr std::string_view resent_reason = "the client went back";
-
-class Stopwatch {
-public:
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    }
-
-private:
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // A leading run of system messages is sent with the call and noted, but is not part of the log.
 Opening split_preamble(std::vector<Said> all) {
@@ -343,16 +333,6 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
     return begun;
 }
 
-Result<void> check_answer(const Memory::State& state, const Message& message) {
-    const Role role = message.shape.role;
-    if (role != Role::assistant && role != Role::other)
-        return fail(
-            ErrorCode::unprocessable,
-            "an answer is an assistant's message, this is a " + std::string(role_name(role)) + "'s",
-            "message");
-    return check_message_size(message, state.message_bytes_max, "the answer", "message");
-}
-
 }  // namespace
 
 std::vector<Message> Begun::request() const {
@@ -395,11 +375,6 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
     }
 }
 
-bool has_calls(const Message& message, const std::vector<Message>& earlier) {
-    const auto calls = [](const Message& one) { return !one.shape.calls.empty(); };
-    return calls(message) || std::ranges::any_of(earlier, calls);
-}
-
 }  // namespace
 
 Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& request) {
@@ -423,57 +398,6 @@ Result<Begun> Memory::begin(const ConversationId& name, const BeginRequest& requ
     state_->meters->count_step(Meters::Step::begin, watch.seconds());
     begun->ready = std::chrono::steady_clock::now();
     return begun;
-}
-
-Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
-    const Stopwatch watch;
-    if (begun.ready != std::chrono::steady_clock::time_point{})
-        state_->meters->count_step(
-            Meters::Step::upstream,
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begun.ready).count());
-    PAL_CHECK(check_answer(*state_, answer.message));
-    for (const Message& item : answer.earlier) PAL_CHECK(check_answer(*state_, item));
-    Batch batch;
-    batch.key = begun.key.empty() ? "" : begun.key + "/out";
-    batch.digest = hash_bytes("finish " + begun.key);  // any answer of this turn will do
-    batch.expected_log = begun.log;
-    batch.if_absent = IfAbsent::fail;
-    std::vector<Message> items = answer.earlier;
-    items.push_back(answer.message);
-    for (Message& item : items) {
-        PAL_TRY(count, count_message(*state_->tokenizer, item));
-        item.count = count;
-        batch.entries.push_back({MessageEntry{.message = std::move(item),
-                                              .interrupted = answer.interrupted,
-                                              .answers = begun.turn},
-                                 {}});
-    }
-    if (state_->call_notes)
-        batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq,
-                                            cost_of_usage(*state_, begun.model, answer.usage)),
-                                 {}});
-    PAL_TRY(done, state_->store->append(begun.name, batch));
-    // Of a repeat: where the answer of the first time stands.
-    const std::uint64_t notes = state_->call_notes ? 1 : 0;
-    Finished finished{.seq = done.last - notes, .header = done.header};
-    finished.again = done.again;
-    keep_turn(*state_, begun, !has_calls(answer.message, answer.earlier));
-    // The answer is stored: that nothing could be learned from it must not fail the turn.
-    if (!done.again) {
-        after_answer(*state_, begun, answer, done, batch.entries, finished);
-        (void)learn_usage(*state_, begun, answer.usage.input);
-    }
-    state_->meters->count_step(Meters::Step::finish, watch.seconds());
-    return finished;
-}
-
-Result<PastCall> Memory::past_call(const ConversationId& name, Seq note) {
-    PAL_TRY(header, head(name));
-    PAL_TRY(entry, read_entry(*state_->store, header, note));
-    PAL_TRY(call, read_call_note(*state_->store, header, entry));
-    PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, note));
-    call.view = std::move(loaded.view);
-    return std::move(call);
 }
 
 }  // namespace palimpsest

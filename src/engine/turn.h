@@ -43,6 +43,9 @@ std::string note_usage(Memory::State& state, const Begun& begun, const Usage& us
 std::optional<double> cost_of_usage(const Memory::State& state, std::string_view model,
                                     const Usage& usage);
 
+// Whether the answer asks for tools: its turn goes on.
+bool has_calls(const Message& message, const std::vector<Message>& earlier);
+
 // What follows from an answer that was stored: the hot view, warnings, work for the background.
 void after_answer(Memory::State& state, const Begun& begun, const Answer& answer,
                   const Appended& done, std::span<const Draft> written, Finished& finished);

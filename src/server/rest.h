@@ -60,6 +60,18 @@ Result<RouteReply> begin_turn(Call& call);
 Result<RouteReply> finish_turn(Call& call);
 Result<RouteReply> chat(Call& call);
 
+// agent_routes.cpp
+Result<RouteReply> list_agents(Call& call);
+Result<RouteReply> get_agent(Call& call);
+Result<RouteReply> put_agent(Call& call);
+Result<RouteReply> delete_agent(Call& call);
+Result<RouteReply> get_usage(Call& call);
+Result<RouteReply> get_tenant_usage(Call& call);
+
+// state_routes.cpp
+Result<RouteReply> chat_with_state(Call& call);
+Result<RouteReply> append_to_state(Call& call);
+
 // What they share; replies.cpp.
 //
 // The format that the body names; openai_chat when it names none.

@@ -80,6 +80,8 @@ constexpr Parameter unpin_query[] = {
     {"seq", R"({"type":"integer","minimum":1,"maximum":9007199254740991})",
      "the message; the newest unless given here or in the body"},
 };
+constexpr Parameter agent_query[] = {limit_row,
+                                     {"after", R"({"type":"string"})", "behind this key"}};
 constexpr Parameter compact_query[] = {
     {"preview", R"({"type":"boolean"})", "plan it and show it, write nothing"},
 };
@@ -225,9 +227,31 @@ constexpr Route table[] = {
 
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/begin", .function = begin_turn,
      .summary = "Store what was said and give the view to send", .reply = "Begun",
-     .request = "Begin", .if_match = true},
+     .request = "Begin", .if_match = true, .lane = Lane::slow},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/finish", .function = finish_turn,
      .summary = "Store the model's answer", .reply = "Turn", .request = "Finish"},
+    {.method = "GET", .pattern = "/api/v1/conversations/{id}/usage", .function = get_usage,
+     .summary = "What the calls of a conversation took, by day", .reply = "UsageList"},
+    {.method = "GET", .pattern = "/api/v1/usage", .function = get_tenant_usage,
+     .summary = "What all calls took, by day", .reply = "UsageList"},
+
+    {.method = "GET", .pattern = "/api/v1/agents", .function = list_agents,
+     .summary = "List agents: defaults for conversations", .reply = "AgentList",
+     .query = agent_query},
+    {.method = "GET", .pattern = "/api/v1/agents/{key}", .function = get_agent,
+     .summary = "Read an agent", .reply = "Agent"},
+    {.method = "PUT", .pattern = "/api/v1/agents/{key}", .function = put_agent,
+     .summary = "Make or replace an agent", .reply = "Agent", .request = "NewAgent"},
+    {.method = "DELETE", .pattern = "/api/v1/agents/{key}", .function = delete_agent,
+     .summary = "Remove an agent", .reply = "DeletedAgent"},
+
+    {.method = "POST", .pattern = "/api/v1/state/chat", .function = chat_with_state,
+     .summary = "One turn over a state that the caller keeps; nothing is stored",
+     .reply = "StateTurn", .request = "StateChat", .lane = Lane::slow},
+    {.method = "POST", .pattern = "/api/v1/state/append", .function = append_to_state,
+     .summary = "Add messages to a state that the caller keeps; nothing is stored",
+     .reply = "StateAppended", .request = "StateAppend"},
+
     {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
      .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
      .if_match = true, .lane = Lane::slow, .streams = true},

@@ -10,6 +10,7 @@
 
 #include "server/gateway_schemas.h"
 #include "server/openai_schemas.h"
+#include "server/state_schemas.h"
 
 namespace palimpsest {
 namespace {
@@ -352,6 +353,8 @@ constexpr Schema table[] = {
         "object"],"description":"a text, or one message"},"messages":{"type":"array",
         "minItems":1,"items":{"type":"object"}},"format":{"$ref":"#/components/schemas/Format"},
         "conversation_id":{"type":"string","minLength":1,"maxLength":255},
+        "agent_type":{"type":"string","minLength":1,"maxLength":255},
+        "turns":{"$ref":"#/components/schemas/Turns"},
         "model":{"type":"string"},"memory_strategy":{"type":["object","string"]},
         "tools":{"type":"array",
         "items":{"type":"object"}},"parameters":{"type":"object"},"stream":{"type":"boolean"}}})",
@@ -360,6 +363,8 @@ constexpr Schema table[] = {
      R"({"type":"object","additionalProperties":false,"properties":{"message":{"type":["string",
         "object"],"description":"a text, or one message"},"messages":{"type":"array",
         "minItems":1,"items":{"type":"object"}},"format":{"$ref":"#/components/schemas/Format"},
+        "agent_type":{"type":"string","minLength":1,"maxLength":255},
+        "turns":{"$ref":"#/components/schemas/Turns"},
         "model":{"type":"string"},"memory_strategy":{"type":["object","string"]},
         "tools":{"type":"array",
         "items":{"type":"object"}},"parameters":{"type":"object"}}})",
@@ -419,7 +424,7 @@ consteval auto joined(const Schema (&... tables)[Sizes]) {
     ((end = std::ranges::copy(tables, end).out), ...);
     return all;
 }
-constexpr auto all_schemas = joined(table, openai_schemas, gateway_schemas);
+constexpr auto all_schemas = joined(table, openai_schemas, gateway_schemas, state_schemas);
 
 }  // namespace
 

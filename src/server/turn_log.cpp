@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "palimpsest/format.h"
 
 namespace palimpsest {
 namespace {
@@ -57,6 +58,23 @@ Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& l
                                        .content = false}));
     if (!std::ranges::all_of(entries, is_of_begin)) return no_turn();
     return call->seq;
+}
+
+Result<void> read_begun(Memory& memory, Seq call, Begun& begun) {
+    PAL_TRY(past, memory.past_call(begun.name, call));
+    PAL_TRY(note, parse_json(past.note));
+    FormatId format = FormatId::openai_chat;
+    if (const auto name = note.root().find("format")) {
+        PAL_TRY(known, parse_format_name(name->string()));
+        format = known;
+    }
+    if (const auto model = note.root().find("model")) begun.model = model->string();
+    begun.tools = past.tools == "[]" ? "" : past.tools;
+    PAL_TRY(preamble, read_messages(format, make_bytes(std::move(past.preamble))));
+    begun.preamble = std::move(preamble);
+    begun.view = std::move(past.view);
+    begun.view.seq = call;
+    return {};
 }
 
 // It is the first entry after what was said; after the answer stands what belongs to later turns.

@@ -12,6 +12,10 @@ namespace palimpsest {
 // begins there: beyond the end, in another log, or not followed by the note of a call.
 Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& log, Seq turn);
 
+// What the turn sent, from the note of its call, so that what the provider reports can be learned
+// from: view, preamble, tools and model of `begun`.
+Result<void> read_begun(Memory& memory, Seq call, Begun& begun);
+
 // The compaction that was made when the turn began, as it was reported then.
 Result<std::optional<Compaction>> find_compaction(Memory& memory, const Begun& begun);
 

@@ -14,6 +14,7 @@
 #include "palimpsest/format.h"
 #include "server/replay.h"
 #include "server/rest.h"
+#include "server/turn_body.h"
 #include "server/turn_log.h"
 
 namespace palimpsest {
@@ -44,25 +45,6 @@ Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
 }
 
 // ---- writing ------------------------------------------------------------------------------------
-
-void write_usage(JsonWriter& out, const Usage& usage) {
-    out.begin_object().key("input_tokens").number(usage.input);
-    out.key("cached_tokens").number(usage.cached);
-    out.key("cache_write_tokens").number(usage.cache_writes);
-    out.key("output_tokens").number(usage.output);
-    out.key("reasoning_tokens").number(usage.reasoning).end_object();
-}
-
-void write_calls(JsonWriter& out, const Message& message) {
-    out.begin_array();
-    if (const Result<Parts> parts = read_parts(message))
-        for (const Part& part : parts->parts)
-            if (const ToolCall* call = std::get_if<ToolCall>(&part)) {
-                out.begin_object().field("id", call->id).field("name", call->name);
-                out.field("arguments", call->arguments).end_object();
-            }
-    out.end_array();
-}
 
 void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
     out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
@@ -99,35 +81,21 @@ std::string write_turn(const Begun& begun, std::string_view id, const Answer& an
 
 // ---- reading ------------------------------------------------------------------------------------
 
-std::string raw_of(const Call& call, std::string_view name) {
-    const std::optional<JsonValue> value = call.field(name);
-    return value ? std::string(value->raw()) : std::string();
-}
-
-// `message` is a text or one message; `messages` is a list.
-Result<std::string> said(const Call& call) {
-    const std::optional<JsonValue> one = call.field("message");
-    const std::optional<JsonValue> many = call.field("messages");
-    if (one.has_value() == many.has_value())
-        return fail(ErrorCode::invalid_request, "give 'message' or 'messages', one of them",
-                    "message");
-    if (many) return std::string(many->raw());
-    if (one->is_object()) return std::string(one->raw());
-    return R"({"role":"user","content":)" + json_string(one->string()) + "}";
-}
-
-Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages) {
+Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages,
+                         std::string_view model) {
     PAL_TRY(format, format_of(call));
     WriteOptions write = call.write(IfAbsent::create);
     write.key = call.key;  // begin, finish and chat share the key of a turn.
-    Result<Begun> begun = call.site.memory.begin(
-        name, {.messages = messages,
-               .format = format,
-               .model = call.text("model").value_or(std::string(call.site.model.name())),
-               .tools = raw_of(call, "tools"),
-               .parameters = raw_of(call, "parameters"),
-               .policy = raw_of(call, "memory_strategy"),
-               .write = std::move(write)});
+    Result<Begun> begun =
+        call.site.memory.begin(name, {.messages = messages,
+                                      .format = format,
+                                      .model = std::string(model),
+                                      .tools = raw_of(call, "tools"),
+                                      .parameters = raw_of(call, "parameters"),
+                                      .policy = raw_of(call, "memory_strategy"),
+                                      .agent = call.text("agent_type").value_or(""),
+                                      .turns = parse_turns(call.text("turns").value_or("")),
+                                      .write = std::move(write)});
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
     if (call.key.empty()) return begun;
     // Kept now: the model may fail, or the client leave, before there is an answer.
@@ -137,19 +105,6 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
         begun->compaction = std::move(compaction);
     }
     return begun;
-}
-
-Usage usage_of(const Call& call) {
-    const std::optional<JsonValue> usage = call.field("usage");
-    const auto number = [&](std::string_view name) -> std::uint64_t {
-        const auto value = usage ? usage->find(name) : std::nullopt;
-        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
-    };
-    return {.input = number("input_tokens"),
-            .cached = number("cached_tokens"),
-            .cache_writes = number("cache_write_tokens"),
-            .output = number("output_tokens"),
-            .reasoning = number("reasoning_tokens")};
 }
 
 // ---- chat ---------------------------------------------------------------------------------------
@@ -196,7 +151,10 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
         turn.begun = std::move(smaller);
         answer = ask();
     }
-    if (!answer) return std::unexpected(std::move(answer).error());
+    if (!answer) {
+        turn.memory.release(turn.begun);
+        return std::unexpected(std::move(answer).error());
+    }
     PAL_TRY(finished, turn.memory.finish(turn.begun, *answer));
     return Told{*std::move(answer), std::move(finished)};
 }
@@ -252,7 +210,7 @@ Result<Answer> answer_of(const Call& call) {
     PAL_TRY(message, read_message(format, make_bytes(raw_of(call, "message"))));
     const std::optional<JsonValue> interrupted = call.field("interrupted");
     return Answer{.message = std::move(message),
-                  .usage = usage_of(call),
+                  .usage = usage_in(call),
                   .interrupted = interrupted && interrupted->boolean() == true};
 }
 
@@ -292,8 +250,10 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
 }  // namespace
 
 Result<RouteReply> begin_turn(Call& call) {
-    PAL_TRY(messages, said(call));
-    PAL_TRY(begun, begin_from(call, call.name(), messages));
+    PAL_TRY(messages, said_in(call));
+    PAL_TRY(asked, model_name_of(call, call.name()));
+    PAL_TRY(begun, begin_from(call, call.name(), messages,
+                              asked.empty() ? call.site.model.name() : std::string_view(asked)));
     RouteReply reply{.etag = begun.view.header.end};
     JsonWriter out(reply.body);
     write_start(out, begun, turn_id(begun));
@@ -314,16 +274,19 @@ Result<RouteReply> finish_turn(Call& call) {
     PAL_TRY(answer, answer_of(call));
     PAL_TRY(call_seq, find_call(call.site.memory, begun.name, begun.log, begun.turn));
     begun.view.seq = call_seq;
+    begun.exclusive = true;  // Whether it is stands in the store.
+    if (answer.usage.input > 0) PAL_CHECK(read_begun(call.site.memory, call_seq, begun));
     PAL_TRY(finished, call.site.memory.finish(begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
     return RouteReply{.body = write_turn(begun, id, answer, finished), .etag = finished.header.end};
 }
 
 Result<RouteReply> chat(Call& call) {
-    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
-    PAL_TRY(messages, said(call));
+    PAL_TRY(messages, said_in(call));
     PAL_TRY(name, new_name(call, "conversation_id"));
-    PAL_TRY(begun, begin_from(call, name, messages));
+    PAL_TRY(asked, model_name_of(call, name));
+    PAL_TRY(model, call.site.models.choose(asked));
+    PAL_TRY(begun, begin_from(call, name, messages, model->name()));
     const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
                                                           .model = *model,
                                                           .begun = std::move(begun),

@@ -1,0 +1,73 @@
+// turn_body: what the bodies of turns have in common, read and written.
+#include "server/turn_body.h"
+
+#include "core/metadata.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+
+void write_usage(JsonWriter& out, const Usage& usage) {
+    out.begin_object().key("input_tokens").number(usage.input);
+    out.key("cached_tokens").number(usage.cached);
+    out.key("cache_write_tokens").number(usage.cache_writes);
+    out.key("output_tokens").number(usage.output);
+    out.key("reasoning_tokens").number(usage.reasoning).end_object();
+}
+
+void write_calls(JsonWriter& out, const Message& message) {
+    out.begin_array();
+    if (const Result<Parts> parts = read_parts(message))
+        for (const Part& part : parts->parts)
+            if (const ToolCall* call = std::get_if<ToolCall>(&part)) {
+                out.begin_object().field("id", call->id).field("name", call->name);
+                out.field("arguments", call->arguments).end_object();
+            }
+    out.end_array();
+}
+
+std::string raw_of(const Call& call, std::string_view name) {
+    const std::optional<JsonValue> value = call.field(name);
+    return value ? std::string(value->raw()) : std::string();
+}
+
+Result<std::string> said_in(const Call& call) {
+    const std::optional<JsonValue> one = call.field("message");
+    const std::optional<JsonValue> many = call.field("messages");
+    if (one.has_value() == many.has_value())
+        return fail(ErrorCode::invalid_request, "give 'message' or 'messages', one of them",
+                    "message");
+    if (many) return std::string(many->raw());
+    if (one->is_object()) return std::string(one->raw());
+    return R"({"role":"user","content":)" + json_string(one->string()) + "}";
+}
+
+Usage usage_in(const Call& call) {
+    const std::optional<JsonValue> usage = call.field("usage");
+    const auto number = [&](std::string_view name) -> std::uint64_t {
+        const auto value = usage ? usage->find(name) : std::nullopt;
+        return value ? static_cast<std::uint64_t>(value->integer().value_or(0)) : 0;
+    };
+    return {.input = number("input_tokens"),
+            .cached = number("cached_tokens"),
+            .cache_writes = number("cache_write_tokens"),
+            .output = number("output_tokens"),
+            .reasoning = number("reasoning_tokens")};
+}
+
+Result<std::string> model_name_of(Call& call, const ConversationId& name) {
+    if (const auto model = call.text("model")) return *model;
+    std::string key = call.text("agent_type").value_or("");
+    if (key.empty()) {
+        const auto header = call.site.memory.head(name);
+        if (!header || header->metadata.find("\"agent_type\"") == std::string::npos)
+            return std::string();
+        key = labels_of(header->metadata)["agent_type"];
+    }
+    auto agent = call.site.memory.find_agent(name.tenant, key);
+    if (agent) return std::move(agent->model);
+    // One that the conversation only remembers need not be there any more.
+    if (!call.text("agent_type")) return std::string();
+    return std::unexpected(std::move(agent).error());
+}
+
+}  // namespace palimpsest
