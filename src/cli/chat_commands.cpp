@@ -24,7 +24,7 @@ Result<void> show_help(ChatRoom& room, Words) {
         left.resize(std::max<std::size_t>(left.size(), 16), ' ');
         room.call.out.line(left + std::string(one.help));
     }
-    room.call.out.line("A line that ends in \\ goes on in the next one.");
+    room.call.out.line("Alt-Enter, or a \\ at its end, begins a new line in the message.");
     return {};
 }
 

@@ -1,14 +1,17 @@
 // chat: a conversation at the terminal, or line by line through a pipe.
 //
 // Every line of input is one message; one that ends in a backslash goes on in the next. In a
-// dialogue (or with --commands) a line that begins with a slash is a command. The answer is printed
-// as it comes; below it, on standard error, what was sent and what was left out. Ctrl-C stops the
-// answer and keeps what there is of it; at the prompt it ends the program.
+// dialogue lines are edited (see line_editor.h), and (or with --commands) one that begins with a
+// slash is a command. The answer is printed as it comes, its markdown made readable on a terminal;
+// below it, on standard error, what was sent and what was left out. Ctrl-C stops the answer and
+// keeps what there is of it; at the prompt it ends the program.
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -16,6 +19,8 @@
 #include "cli/chat_commands.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/line_editor.h"
+#include "cli/markdown.h"
 #include "cli/open.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"
@@ -56,7 +61,7 @@ private:
 // Pieces of text may end inside a code point: that part waits for the next piece.
 class SafeStream {
 public:
-    explicit SafeStream(Output& out) : out_(out) {}
+    explicit SafeStream(Output& out) : shown_(out) {}
     void write(std::string_view piece) {
         pending_ += piece;
         std::size_t whole = pending_.size();
@@ -68,17 +73,33 @@ public:
             if (back < length) whole = pending_.size() - back;
             break;
         }
-        out_.write(printable_lines(std::string_view(pending_).substr(0, whole)));
+        shown_.write(printable_lines(std::string_view(pending_).substr(0, whole)));
         pending_.erase(0, whole);
     }
     void end() {
-        out_.write(printable_lines(pending_));
+        shown_.write(printable_lines(pending_));
+        shown_.end();
         pending_.clear();
     }
 
 private:
-    Output& out_;
+    MarkdownStream shown_;
     std::string pending_;
+};
+
+// Ctrl-C stops a model that says nothing yet, too.
+class InterruptWatch {
+public:
+    std::stop_token token() const { return source_.get_token(); }
+
+private:
+    void watch(const std::stop_token& over) {
+        while (!over.stop_requested() && !interrupted())
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (interrupted()) source_.request_stop();
+    }
+    std::stop_source source_;
+    std::jthread thread_{[this](const std::stop_token& over) { watch(over); }};
 };
 
 std::string status_line(const ChatDone& turn) {
@@ -123,6 +144,7 @@ Result<void> one_turn(ChatRoom& room, std::string_view line) {
     Model& model = *room.model;
     PAL_TRY(messages, messages_of(model.format(), call.arguments.get("system").value_or(""), line));
     SafeStream stream(call.out);
+    const InterruptWatch watch;
     const auto on_event = [&](const ChatEvent& event) {
         if (!call.json() && event.kind == ChatEvent::Kind::text) {
             stream.write(event.text);
@@ -134,7 +156,7 @@ Result<void> one_turn(ChatRoom& room, std::string_view line) {
         turn,
         chat(*call.memory, name,
              {.messages = messages, .format = model.format(), .model = std::string(model.name())},
-             model, {.on_event = on_event}));
+             model, {.on_event = on_event, .stop = watch.token()}));
     room.spent += turn.cost.value_or(0);
     room.usage.input += turn.usage.input;
     room.usage.cached += turn.usage.cached;
@@ -152,12 +174,12 @@ Result<void> one_turn(ChatRoom& room, std::string_view line) {
 }
 
 // One message, over several lines where each but the last ends in a backslash.
-std::optional<std::string> next_message(Invocation& call, LineReader& lines, bool dialogue) {
+std::optional<std::string> next_message(Invocation& call, LineReader& lines, LineEditor* editor) {
     std::string message;
     for (;;) {
-        if (dialogue) call.out.write(call.out.styled(Style::bold, message.empty() ? "> " : ". "));
         if (!call.out.flush()) return std::nullopt;
-        std::optional<std::string> line = lines.next();
+        std::optional<std::string> line =
+            editor ? editor->read(message.empty() ? "> " : ". ") : lines.next();
         if (!line) return message.empty() ? std::nullopt : std::optional(message);
         if (!line->ends_with('\\')) return message + *line;
         line->pop_back();
@@ -181,8 +203,9 @@ Result<int> run_chat(Invocation& call) {
     const bool commands = dialogue || call.arguments.has("commands");
     catch_interrupts();
     LineReader lines;
+    LineEditor editor(call.out);
     while (!room.over) {
-        const std::optional<std::string> line = next_message(call, lines, dialogue);
+        const auto line = next_message(call, lines, dialogue ? &editor : nullptr);
         if (!line) break;
         if (line->find_first_not_of(" \t\r\n") == line->npos) continue;
         if (commands && run_chat_command(room, *line)) {
@@ -199,8 +222,7 @@ Result<int> run_chat(Invocation& call) {
         forget_interrupt();
         if (call.out.closed()) return 0;
     }
-    if (dialogue) call.out.line("");
-    return interrupted() ? 130 : 0;
+    return interrupted() || editor.was_interrupted() ? 130 : 0;
 }
 
 }  // namespace palimpsest

@@ -24,8 +24,16 @@ std::string_view text_in(JsonValue object, std::string_view field) {
 }
 
 // What goaitools' backends call themselves.
+struct Backend {
+    FormatId format;
+    std::string_view name;
+};
+constexpr Backend backends[] = {{FormatId::openai_chat, "openai"},
+                                {FormatId::openai_responses, "openai"},
+                                {FormatId::anthropic, "anthropic"}};
+
 std::string_view backend_of(FormatId format) {
-    return format == FormatId::anthropic ? "anthropic" : "openai";
+    return std::ranges::find(backends, format, &Backend::format)->name;
 }
 
 std::string list_of(const std::vector<std::string>& messages) {
@@ -130,16 +138,16 @@ private:
             if (message.pinned) parts_.pinned.push_back(raw.size());
             raw.push_back(std::move(message.json));
         }
-        if (format_ == FormatId::anthropic)
+        if (read->format == format_)
             parts_.messages = std::move(raw);
         else
-            convert(raw);
+            convert(read->format, raw);
         parts_.processed = parts_.messages.size();
     }
 
     // Results of tools are messages of their own in some formats, so places may move.
-    void convert(const std::vector<std::string>& raw) {
-        const auto converted = convert_json(FormatId::anthropic, format_, list_of(raw));
+    void convert(FormatId from, const std::vector<std::string>& raw) {
+        const auto converted = convert_json(from, format_, list_of(raw));
         const auto list = converted ? parse_json(converted->json)
                                     : Result<JsonDocument>(std::unexpected(converted.error()));
         if (!list) return bad("invalid_conversation_state", list.error().message);

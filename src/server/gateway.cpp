@@ -135,7 +135,10 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
         begun_ = std::move(smaller);
         reply = call_model(ears, told);
     }
-    if (!reply) return std::unexpected(std::move(reply).error());
+    if (!reply) {
+        memory_->release(begun_);
+        return std::unexpected(std::move(reply).error());
+    }
     PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
     PAL_TRY(finished, memory_->finish(begun_, answer));
     return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};

@@ -1,5 +1,5 @@
-// state_schemas: the shapes of agents, usage, and states that the caller keeps; part of the table of
-// schemas.cpp.
+// state_schemas: the shapes of agents, usage, and states that the caller keeps; part of the table
+// of schemas.cpp.
 #pragma once
 #include "server/schema.h"
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <thread>
 
 #include "base/json.h"
@@ -287,6 +289,47 @@ TEST(soft_level, with_a_worker_it_is_a_job_that_one_of_many_does_while_turns_go_
     EXPECT_EQ(summaries->front().model, "gpt-4o-mini");
     EXPECT_GT(summaries->front().cost, 0);
     EXPECT_EQ(worker.run_jobs("t").value(), 0u);
+}
+
+TEST(soft_level, a_job_that_is_stopped_stays_due) {
+    const auto summarizer = std::make_shared<FakeSummarizer>();
+    Memory memory(memory_store(), {.summarizer = summarizer, .background = true});
+    talk_about_numbers(memory, alice);
+    const auto begun = say(memory, alice, "go on", soft_fold);
+    ASSERT_TRUE(begun.has_value());
+    std::stop_source source;
+    std::promise<void> let_go;
+    summarizer->meanwhile = [&source, done = let_go.get_future().share(),
+                             first = std::make_shared<std::atomic<bool>>(true)] {
+        if (!first->exchange(false)) return;
+        source.request_stop();
+        done.wait();
+    };
+    // The summariser does not heed the stop; it is left behind.
+    EXPECT_EQ(memory.run_jobs("t", 16, source.get_token()).value(), 0u);
+    EXPECT_FALSE(shows_summary(*memory.view(alice)));
+    let_go.set_value();
+    EXPECT_EQ(memory.run_jobs("t").value(), 1u) << "its lease was given back";
+    EXPECT_TRUE(shows_summary(*memory.view(alice)));
+}
+
+TEST(hard_level, one_fold_is_one_call_of_the_summariser) {
+    for (const std::string_view target : {"1", "100", "200"}) {
+        const auto summarizer = std::make_shared<FakeSummarizer>();
+        Memory memory(memory_store(), {.summarizer = summarizer});
+        talk_about_numbers(memory, alice);
+        const std::string policy = R"({"triggers":{"hard":{"messages":4}},"target":{"tokens":)" +
+                                   std::string(target) +
+                                   R"(},"passes":[{"pass":"summarize","max_tokens":40}]})";
+        const auto begun = say(memory, alice, "go on", policy);
+        ASSERT_TRUE(begun.has_value()) << begun.error().message;
+        ASSERT_TRUE(begun->compaction.has_value());
+        std::size_t folds = 0;
+        for (const Edit& edit : begun->compaction->edits)
+            folds += edit.treatment == Treatment::folded ? 1 : 0;
+        EXPECT_EQ(summarizer->calls, static_cast<int>(folds)) << target;
+        EXPECT_EQ(folds, 1u) << target;
+    }
 }
 
 TEST(soft_level, an_edit_meanwhile_is_respected) {

@@ -151,6 +151,32 @@ TEST(settings, an_address_may_be_of_either_kind) {
     EXPECT_EQ(parse_listen("0.0.0.0:65535")->port, 65535);
 }
 
+TEST(settings, agents_stand_in_tables) {
+    const auto agents = read_agent_settings(
+        "[agents.support]\nmodel = \"local\"\nsystem_prompt = \"Help.\"\n"
+        "memory_strategy = { mode = \"compact\", compact_keep = 3 }\n"
+        "[agents.other]\nmemory_strategy = \"balanced\"\n",
+        "palimpsest.toml");
+    ASSERT_TRUE(agents) << agents.error().message;
+    ASSERT_EQ(agents->size(), 2u);
+    EXPECT_EQ((*agents)[0].key, "other");
+    EXPECT_EQ((*agents)[0].policy, "balanced");
+    EXPECT_EQ((*agents)[1].model, "local");
+    EXPECT_EQ((*agents)[1].system_prompt, "Help.");
+    EXPECT_EQ((*agents)[1].policy, R"({"compact_keep":3,"mode":"compact"})");
+}
+
+TEST(settings, a_bad_agent_names_its_field_and_line) {
+    for (const std::string_view line :
+         {"modle = \"x\"", "model = 7", "memory_strategy = { mode = \"no\" }"}) {
+        const auto agents =
+            read_agent_settings("[agents.a]\n" + std::string(line) + "\n", "palimpsest.toml");
+        ASSERT_FALSE(agents) << line;
+        EXPECT_NE(agents.error().message.find("palimpsest.toml line 2"), std::string::npos)
+            << agents.error().message;
+    }
+}
+
 // Regenerate with: pal help settings > docs/SETTINGS.md
 TEST(settings, the_document_is_the_table) {
     std::ifstream file(PAL_SOURCE_DIR "/docs/SETTINGS.md");
