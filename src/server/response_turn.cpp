@@ -165,6 +165,7 @@ Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece) {
             reply = std::unexpected(std::move(stored).error());
     }
     if (!reply) {
+        turn.site.memory.release(turn.begun);
         tell_failure(turn, reply.error());
         return std::unexpected(std::move(reply).error());
     }
