@@ -241,12 +241,15 @@ void print(const char* title, const Figures& figures, bool kinds) {
 }
 
 double* weight_named(RankWeights& w, std::string_view name) {
-    const std::map<std::string_view, double*> rows = {
-        {"k1", &w.k1},           {"b", &w.b},
-        {"near", &w.near},       {"far", &w.far},
-        {"stretch", &w.stretch}, {"stretch_b", &w.stretch_b},
-        {"common", &w.common},   {"pair", &w.pair},
-        {"prior", &w.prior},     {"prior_words", &w.prior_words}};
+    const std::map<std::string_view, double*> rows = {{"k1", &w.k1},
+                                                      {"b", &w.b},
+                                                      {"near", &w.near},
+                                                      {"far", &w.far},
+                                                      {"stretch", &w.stretch},
+                                                      {"stretch_b", &w.stretch_b},
+                                                      {"common", &w.common},
+                                                      {"prior", &w.prior},
+                                                      {"prior_words", &w.prior_words}};
     const auto at = rows.find(name);
     return at == rows.end() ? nullptr : at->second;
 }

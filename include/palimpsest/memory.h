@@ -28,6 +28,11 @@
 namespace palimpsest {
 
 class Summarizer;  // model.h
+class Embedder;    // search.h
+struct SearchRequest;
+struct SearchPage;
+struct ReindexRequest;
+struct Reindexed;
 
 // ---- what is handed in --------------------------------------------------------------------------
 
@@ -337,6 +342,7 @@ struct MemoryOptions {
     Extensions extensions = {};                            // passes and triggers of one's own
     std::shared_ptr<Summarizer> summarizer = {};           // null: the deterministic one
     Duration summary_deadline = std::chrono::seconds(20);  // at the hard level, inside begin
+    std::shared_ptr<Embedder> embedder = {};               // null: search compares words only
     // Someone calls run_jobs(): what is due at the soft level is left to them. False: the next
     // begin does it.
     bool background = false;
@@ -415,6 +421,11 @@ public:
     // not_found when there is no such call or message, or a person has hidden or removed it.
     Result<std::vector<Recalled>> recall(const ConversationId& name, const RecallQuery& query);
     std::string answer_recall(const ConversationId& name, std::string_view arguments);
+    // Any word ever said; see search.h.
+    Result<SearchPage> search(const SearchRequest& request);
+    // The answer to a call of search_tool(): text for the model, also when it fails.
+    std::string answer_search(const ConversationId& name, std::string_view arguments);
+    Result<Reindexed> reindex(const ReindexRequest& request);
     Result<TokenBreakdown> breakdown(const ConversationId& name,
                                      const BreakdownOptions& options = {});
     Result<std::vector<Summary>> summaries(const ConversationId& name);  // oldest first

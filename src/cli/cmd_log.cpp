@@ -10,10 +10,13 @@ namespace {
 
 constexpr std::size_t page_entries = 256;  // Held in memory at once.
 
+constexpr std::uint64_t entries_around = 3;
+
 constexpr Flag flags[] = {
     {"from", "SEQ", "The first entry to show."},
     {"to", "SEQ", "The last entry to show."},
     {"last", "N", "Only the newest N of them."},
+    {"at", "SEQ", "This entry and what stands around it."},
     {"kind", "KIND", "Only entries of this kind; may be given several times.", true},
 };
 
@@ -112,7 +115,9 @@ Result<int> run_log(Invocation& call) {
     PAL_TRY(to, call.arguments.number("to"));
     PAL_TRY(last, call.arguments.number("last"));
     PAL_TRY(kinds, parse_kinds(call.arguments.all("kind")));
+    PAL_TRY(at, call.arguments.number("at"));
     LogQuery query{.range = {Seq{from.value_or(1)}, to ? Seq{*to} : seq_max}, .kinds = kinds};
+    if (at) query.range = {std::max(Seq{*at} - entries_around, Seq{1}), Seq{*at} + entries_around};
     if (last) return print_newest(call, query, *last);
     query.limit = page_entries;
     for (;;) {

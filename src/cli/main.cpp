@@ -18,8 +18,8 @@ namespace palimpsest {
 extern const Flags copy_flags, doctor_flags, erase_flags, export_flags, import_flags, keys_flags;
 extern const Flags append_flags, bench_flags, breakdown_flags, chat_flags, checkpoint_flags,
     checkpoints_flags, compact_flags, convert_flags, count_flags, diff_flags, edit_flags,
-    encode_flags, fork_flags, list_flags, log_flags, repair_flags, retract_flags, simulate_flags,
-    summary_flags, validate_flags, view_flags;
+    encode_flags, fork_flags, list_flags, log_flags, reindex_flags, repair_flags, retract_flags,
+    search_flags, simulate_flags, summary_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
@@ -48,9 +48,11 @@ Result<int> run_list(Invocation& call);
 Result<int> run_log(Invocation& call);
 Result<int> run_pin(Invocation& call);
 Result<int> run_recall(Invocation& call);
+Result<int> run_reindex(Invocation& call);
 Result<int> run_repair(Invocation& call);
 Result<int> run_retract(Invocation& call);
 Result<int> run_scrub(Invocation& call);
+Result<int> run_search(Invocation& call);
 Result<int> run_sent(Invocation& call);
 Result<int> run_serve(Invocation& call);
 Result<int> run_show(Invocation& call);
@@ -112,6 +114,10 @@ constexpr Command table[] = {
      write, 0, &summary_flags, run_summary},
     {"recall", "ID CALL_ID|SEQ[..SEQ]", "Show what was left out, as it was said.",
      read, 0, nullptr, run_recall},
+    {"search", "QUERY...", "Find any word ever said, best first, and where it was said.",
+     read, 0, &search_flags, run_search},
+    {"reindex", "", "Make the search index anew from the log.",
+     write, 0, &reindex_flags, run_reindex},
     {"breakdown", "ID", "Show where tokens and money go, and how far each trigger is.",
      read, 0, &breakdown_flags, run_breakdown},
     {"diff", "ID [ID2]", "Show two views beside each other: two positions or two branches.",

@@ -24,7 +24,9 @@ std::vector<double> bm25_scores(std::span<const std::string> texts, std::string_
     std::vector<double> scores(texts.size());
     const RankScope scope{&index, seq_max};
     const SearchQuery asked = read_query(query, index.languages(), stemmer);
-    for (const Ranked& ranked : rank({&scope, 1}, asked, {}, texts.size()))
+    RankWeights weights;
+    weights.description_words = 0;
+    for (const Ranked& ranked : rank({&scope, 1}, asked, {}, texts.size(), weights))
         scores[ranked.message] = ranked.score;
     return scores;
 }

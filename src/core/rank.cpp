@@ -78,6 +78,11 @@ bool has_quote(const WordIndex& index, const std::vector<AskedWord>& quote, std:
     return !ends.empty();
 }
 
+bool is_description(const SearchQuery& query, std::ptrdiff_t words) {
+    return query.quotes.empty() &&
+           std::ranges::count(query.words, false, &AskedWord::common) >= words;
+}
+
 // One log's scores.
 class LogScores {
 public:
@@ -125,14 +130,13 @@ public:
         best_passages();
     }
 
-    // All messages of the log, or only those near to one that has a word.
-    void collect(std::uint32_t scope, Seq upto, bool all, const RowFilter& filter,
+    void collect(std::uint32_t scope, Seq upto, bool neighbours, const RowFilter& filter,
                  std::vector<Ranked>& out) const {
         const auto& messages = index_.messages();
         for (std::size_t m = 0; m < messages.size() && messages[m].seq <= upto.value; ++m) {
-            if (!all && best_[m].first <= 0) continue;
+            if (best_[m].first <= 0 && (!neighbours || !stands_near(m))) continue;
             const Ranked ranked = ranked_message(scope, m);
-            if (ranked.score <= 0 || (!query_.quotes.empty() && best_[m].first <= 0)) continue;
+            if (ranked.score <= 0) continue;
             if (filter && !filter(scope, messages[m])) continue;
             out.push_back(ranked);
         }
@@ -180,6 +184,12 @@ private:
         return best_[static_cast<std::size_t>(at)].first;
     }
 
+    bool stands_near(std::size_t m) const {
+        for (const std::ptrdiff_t away : {-2, -1, 1, 2})
+            if (best_at(m, away) > 0) return true;
+        return false;
+    }
+
     Ranked ranked_message(std::uint32_t scope, std::size_t m) const {
         const MessageRow& row = index_.messages()[m];
         Ranked ranked{scope, static_cast<std::uint32_t>(m), best_[m].second, {row.seq}, {}, 0};
@@ -224,9 +234,10 @@ std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& q
         scores.count(totals);
         logs.emplace_back(s, std::move(scores));
     }
+    const bool described = is_description(query, weights.description_words);
     for (auto& [scope, scores] : logs) {
         scores.score(totals);
-        scores.collect(scope, scopes[scope].upto, scopes.size() == 1, filter, found);
+        scores.collect(scope, scopes[scope].upto, described, filter, found);
     }
     const auto better = [](const Ranked& a, const Ranked& b) {
         return std::tuple(-a.score, a.scope, b.seq) < std::tuple(-b.score, b.scope, a.seq);

@@ -23,6 +23,8 @@ struct RankWeights {
     double common = 0.1;                 // of words that say little
     double pair = 0.0;                   // of two asked words that stand next to each other
     double prior = 4, prior_words = 64;  // what a user's statement gains, and at what length half
+    // So many words to look for describe something, which may also stand beside them.
+    std::ptrdiff_t description_words = 3;
 };
 
 // One log, or the part of it up to a seq.
@@ -48,7 +50,8 @@ struct Ranked {
 using RowFilter = std::function<bool(std::size_t scope, const MessageRow& row)>;
 
 // The best `limit` messages that pass the filter, best first; of equals the newer.
-// A message shows up when it has an asked word or, in a scope of one log, stands near one.
+// A message shows up when it has an asked word or, if enough are asked for, stands next to one that
+// has.
 std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& query,
                          const RowFilter& filter, std::size_t limit,
                          const RankWeights& weights = {});

@@ -129,6 +129,7 @@ void WordIndex::add_passage(const std::vector<RawWord>& words, const PassageBoun
 void WordIndex::post(const std::string& term, std::uint32_t passage,
                      const std::vector<std::uint32_t>& positions) {
     Growing& list = growing_[term];
+    growing_bytes_ += (list.passages == 0 ? 96 + term.size() : 0) + 2 + positions.size();
     if (list.passages > 0 && list.last_passage == passage) return;  // One tool named twice.
     write_number(list.bytes, passage - list.last_passage);
     write_number(list.bytes, static_cast<std::uint32_t>(positions.size()));
@@ -142,10 +143,8 @@ void WordIndex::post(const std::string& term, std::uint32_t passage,
 }
 
 std::size_t WordIndex::bytes() const {
-    std::size_t bytes = stored_.size() + messages_.size() * sizeof(MessageRow) +
-                        passages_.size() * sizeof(PassageRow);
-    for (const auto& [term, list] : growing_) bytes += 96 + term.size() + list.bytes.size();
-    return bytes;
+    return stored_.size() + messages_.size() * sizeof(MessageRow) +
+           passages_.size() * sizeof(PassageRow) + growing_bytes_;
 }
 
 void WordIndex::find(std::string_view term, std::vector<PostingList>& out) const {

@@ -112,7 +112,8 @@ private:
     std::uint64_t words_ = 0, user_words_ = 0, user_messages_ = 0;
     Languages languages_ = 0;
     std::unordered_map<std::string, Growing> growing_;
-    std::string stored_;  // the stored form of the first frozen_messages_
+    std::size_t growing_bytes_ = 0;  // about
+    std::string stored_;             // the stored form of the first frozen_messages_
     std::size_t frozen_messages_ = 0, frozen_terms_ = 0, offsets_at_ = 0, terms_at_ = 0;
 };
 

@@ -106,6 +106,7 @@ const std::string& WordIndex::freeze() {
     stored += terms;
     stored_ = std::move(stored);
     growing_.clear();
+    growing_bytes_ = 0;
     frozen_messages_ = messages_.size();
     return stored_;
 }

@@ -74,6 +74,10 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
     state_->policies =
         std::make_unique<Policies>(std::move(options.policy), std::move(options.extensions));
+    // Words of an encrypted store are never written: its records have one key for all.
+    state_->index = std::make_unique<StoreIndex>(
+        *state_->store, IndexOptions{.keep = options.store.encryption_key.empty()});
+    state_->embedder = std::move(options.embedder);
     state_->summarizer = std::move(options.summarizer);
     state_->summary_deadline = options.summary_deadline;
     state_->background = options.background;
@@ -109,7 +113,7 @@ void Memory::write_usage() {
 }
 
 std::string Memory::metrics() const {
-    return state_->meters->text();
+    return state_->meters->text() + state_->index->metrics();
 }
 
 Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& header,
@@ -191,7 +195,10 @@ Result<Header> Memory::fork(const ConversationId& name, const ConversationId& ch
 
 Result<Receipt> Memory::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
-    return state_->store->erase(name);
+    const auto header = state_->store->head(name);
+    PAL_TRY(receipt, state_->store->erase(name));
+    if (header) PAL_CHECK(state_->index->remove(name.tenant, header->log));
+    return receipt;
 }
 
 Result<Header> Memory::head(const ConversationId& name) {

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "engine/hidden.h"
 #include "engine/load.h"
+#include "engine/recall.h"
 #include "engine/state.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -50,14 +51,6 @@ Result<std::vector<Range>> places_of(Store& store, const Header& header, std::st
     return places;
 }
 
-std::string how_shown(const View& view, Seq seq) {
-    for (const Item& item : view.items)
-        if (item.range.contains(seq))
-            return item.kind == ItemKind::summary ? "folded"
-                                                  : std::string(item_kind_name(item.kind));
-    return "dropped";
-}
-
 std::string text_of(const Recalled& one) {
     const std::string where = "[seq " + std::to_string(one.seq.value) + ", " +
                               std::string(role_name(one.message.shape.role)) + "]\n";
@@ -80,6 +73,14 @@ Result<RecallQuery> query_of(std::string_view arguments) {
 }
 
 }  // namespace
+
+std::string how_shown(const View& view, Seq seq) {
+    for (const Item& item : view.items)
+        if (item.range.contains(seq))
+            return item.kind == ItemKind::summary ? "folded"
+                                                  : std::string(item_kind_name(item.kind));
+    return "dropped";
+}
 
 Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const RecallQuery& query) {
     const bool by_range = query.range.from > Seq{} && !query.range.empty();
@@ -118,20 +119,12 @@ Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const R
     return recalled;
 }
 
-std::string recall_tool(FormatId format) {
-    constexpr std::string_view about =
-        "Fetches earlier parts of this conversation that were left out to save room: the full "
-        "output of a tool call by its call id (as the placeholder names it), or messages by "
-        "position.";
-    constexpr std::string_view schema =
-        R"({"type":"object","properties":{"call_id":{"type":"string","description":"the id of )"
-        R"(a tool call whose output was removed"},"from":{"type":"integer","description":)"
-        R"("the position of a message"},"to":{"type":"integer","description":)"
-        R"("the last position, if several are wanted"}}})";
+std::string function_tool(FormatId format, std::string_view name, std::string_view about,
+                          std::string_view schema) {
     std::string body = R"({"model":"m","messages":[{"role":"user","content":"x"}],"tools":[)"
                        R"({"type":"function","function":)";
     JsonWriter json(body);
-    json.begin_object().field("name", recall_tool_name).field("description", about);
+    json.begin_object().field("name", name).field("description", about);
     json.key("parameters").raw(schema).end_object();
     body += "}]}";
     // By way of a request: each format knows how its tools are written.
@@ -142,6 +135,19 @@ std::string recall_tool(FormatId format) {
     if (tools)
         for (const JsonValue tool : tools->elements()) return std::string(tool.raw());
     return "{}";
+}
+
+std::string recall_tool(FormatId format) {
+    constexpr std::string_view about =
+        "Fetches earlier parts of this conversation that were left out to save room: the full "
+        "output of a tool call by its call id (as the placeholder names it), or messages by "
+        "position.";
+    constexpr std::string_view schema =
+        R"({"type":"object","properties":{"call_id":{"type":"string","description":"the id of )"
+        R"(a tool call whose output was removed"},"from":{"type":"integer","description":)"
+        R"("the position of a message"},"to":{"type":"integer","description":)"
+        R"("the last position, if several are wanted"}}})";
+    return function_tool(format, recall_tool_name, about, schema);
 }
 
 std::string Memory::answer_recall(const ConversationId& name, std::string_view arguments) {

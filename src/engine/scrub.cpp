@@ -116,6 +116,9 @@ Result<void> Memory::scrub(const ConversationId& name, const std::vector<Seq>& m
         PAL_TRY(replacements, find_replacements(*state_, header, messages, first));
         if (replacements.empty()) return {};
         PAL_CHECK(state_->store->scrub(replacements));
+        // The messages lie in one log of the lineage each; their words go with them.
+        for (const Replacement& replacement : replacements)
+            PAL_CHECK(state_->index->remove(name.tenant, replacement.log));
     }
 }
 

@@ -7,6 +7,7 @@
 #include "engine/tool_dialects.h"
 #include "format/canonical.h"
 #include "palimpsest/format.h"
+#include "palimpsest/search.h"
 
 namespace palimpsest {
 namespace {
@@ -31,7 +32,7 @@ Result<void> check_tools(const ChatOptions& options) {
             return fail(ErrorCode::invalid_request, "a tool needs a name and something to run",
                         "tools");
         if (std::ranges::count_if(options.tools, same) > 1 ||
-            (options.recall && tool.name == recall_tool_name))
+            (options.recall && (tool.name == recall_tool_name || tool.name == search_tool_name)))
             return fail(ErrorCode::invalid_request, "two tools are named " + tool.name, "tools");
         if (tool.schema.empty()) continue;
         auto schema = parse_json(tool.schema);
@@ -101,7 +102,7 @@ Result<std::string> write_tools(FormatId format, std::string_view given,
         for (const JsonValue one : list.root().elements()) out.raw(one.raw());
     }
     for (const Tool& tool : options.tools) out.raw(definition(tool_dialect_of(format), tool));
-    if (options.recall) out.raw(recall_tool(format));
+    if (options.recall) out.raw(recall_tool(format)).raw(search_tool(format));
     out.end_array();
     return json == "[]" ? std::string() : json;
 }

@@ -1,5 +1,7 @@
 #include "engine/tool_loop.h"
 
+#include "palimpsest/search.h"
+
 #include <algorithm>
 
 namespace palimpsest {
@@ -50,6 +52,12 @@ ToolLoop::ToolLoop(Memory& memory, ConversationId name, Model& model, const Chat
                       .run =
                           [this](std::string_view arguments, const std::stop_token&) {
                               return Result<std::string>(memory_.answer_recall(name_, arguments));
+                          },
+                      .idempotent = true});
+    tools_.push_back({.name = std::string(search_tool_name),
+                      .run =
+                          [this](std::string_view arguments, const std::stop_token&) {
+                              return Result<std::string>(memory_.answer_search(name_, arguments));
                           },
                       .idempotent = true});
 }

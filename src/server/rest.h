@@ -38,6 +38,9 @@ Result<RouteReply> recall_messages(Call& call);
 Result<RouteReply> get_recall_tool(Call& call);
 Result<RouteReply> get_metrics(Call& call);
 
+// search_route.cpp
+Result<RouteReply> search_messages(Call& call);
+
 // edits.cpp
 Result<RouteReply> fork_conversation(Call& call);
 Result<RouteReply> create_checkpoint(Call& call);

@@ -54,6 +54,24 @@ constexpr Parameter view_query[] = {
 constexpr Parameter strategy_query[] = {
     {"expand", R"({"type":"boolean"})", "also the general form of the policy"},
 };
+constexpr Parameter search_query[] = {
+    {"q", R"({"type":"string"})", "text to look for; \"words in quotes\" as they stand"},
+    {"conversation_id", R"({"type":"string"})", "only in this conversation"},
+    {"owner", R"({"type":"string"})", "only in this owner's conversations"},
+    {"role", R"({"type":"string","enum":["system","user","assistant","tool","other"]})",
+     "only what this role said"},
+    {"after", R"({"type":"string"})", "said at this time or later"},
+    {"before", R"({"type":"string"})", "said before this time"},
+    {"tool", R"({"type":"string"})", "only calls and results of this tool"},
+    metadata_row,
+    {"in_view", R"({"type":"boolean"})", "only what the model is sent as it was said, or not"},
+    {"limit", R"({"type":"integer","minimum":0,"maximum":1000})",
+     "results at most; 10 unless given"},
+    {"offset", R"({"type":"integer","minimum":0,"maximum":10000})", "leave out so many"},
+    {"mode", R"({"type":"string","enum":["lexical","vector","hybrid"]})",
+     "hybrid where there is an embedder, else lexical, unless given"},
+    {"explain", R"({"type":"boolean"})", "what each score is made of"},
+};
 constexpr Parameter summary_query[] = {order_row, limit_row};
 constexpr Parameter breakdown_query[] = {
     {"model", R"({"type":"string"})", "whose window and prices; the newest call's unless given"},
@@ -186,6 +204,9 @@ constexpr Route table[] = {
      .function = recall_messages,
      .summary = "Fetch what was left out: by call id, seq, or range as 4..9",
      .reply = "RecallList"},
+    {.method = "GET", .pattern = "/api/v1/search", .function = search_messages,
+     .summary = "Search everything that was said, best first", .reply = "SearchList",
+     .query = search_query, .lane = Lane::slow},
     {.method = "GET", .pattern = "/api/v1/recall-tool", .function = get_recall_tool,
      .summary = "The tool that lets a model recall what was left out", .reply = "ToolDefinition",
      .query = recall_tool_query},

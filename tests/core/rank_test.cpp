@@ -74,10 +74,15 @@ TEST(rank, gives_the_neighbours_of_an_answer_a_part) {
                                       {"far away"},
                                       {"further away"},
                                       {"and further"}});
-    const auto found = ranked(index, "cat name");
+    const auto found = ranked(index, "how is the cat called, what name?");
     ASSERT_GE(found.size(), 3u);
     EXPECT_EQ(found[0].seq, Seq{2});
     EXPECT_TRUE(found[1].seq == Seq{3} || found[1].seq == Seq{1});
+}
+
+TEST(rank, of_few_words_gives_only_messages_that_have_one) {
+    const WordIndex index = index_of({{"before"}, {"a zebra"}, {"after"}});
+    EXPECT_EQ(ranked(index, "zebra").size(), 1u);
 }
 
 TEST(rank, names_the_passage) {

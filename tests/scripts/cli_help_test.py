@@ -6,7 +6,7 @@ from pal_run import SOURCE, PalTest, main
 
 COMMANDS = ["serve", "chat", "append", "view", "sent", "log", "list", "show", "fork", "checkpoint",
             "checkpoints", "pin", "unpin", "retract", "undo", "compact", "simulate", "summary",
-            "recall", "breakdown", "diff", "scrub", "erase",
+            "recall", "search", "reindex", "breakdown", "diff", "scrub", "erase",
             "import", "export", "copy", "backup", "keys", "doctor", "bench",
             "validate", "repair", "convert", "count", "encode", "decode", "help", "version",
             "completion"]

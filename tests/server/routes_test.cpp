@@ -30,6 +30,7 @@ constexpr Step steps[] = {
      R"({"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},)"
      R"({"role":"user","content":"three"}]})"},
     {"GET", "/api/v1/conversations/a%2Fb/messages?last=2", ""},
+    {"GET", "/api/v1/search?q=three&role=user&in_view=true&explain=1&limit=5", ""},
     {"POST", "/api/v1/conversations/a%2Fb/checkpoints", R"({"name":"here","metadata":{"k":"v"}})"},
     {"GET", "/api/v1/checkpoints/CHECKPOINT", ""},
     {"GET", "/api/v1/conversations/a%2Fb/checkpoints", ""},

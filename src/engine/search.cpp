@@ -1,0 +1,224 @@
+// Search over a Memory: which logs, what of the results may be shown, and what they look like.
+#include "palimpsest/search.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/ids.h"
+#include "core/snippet.h"
+#include "engine/hidden.h"
+#include "engine/load.h"
+#include "engine/recall.h"
+#include "engine/search_scope.h"
+#include "engine/state.h"
+#include "search/message_text.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t ranked_max = 10'000;  // where results are looked at one by one
+
+// The views of the conversations that results are in, and what people have hidden there.
+class Shown {
+public:
+    explicit Shown(Memory::State& state) : state_(state) {}
+
+    struct Row {
+        View view = {};
+        std::vector<Range> hidden = {};
+    };
+    Result<const Row*> of(const Header& header) {
+        const auto known = rows_.find(header.name);
+        if (known != rows_.end()) return &known->second;
+        Row row;
+        PAL_TRY(fresh, state_.store->head(header.name));
+        PAL_TRY(hot, current_view(state_, fresh));
+        row.view = hot->view();
+        PAL_TRY(hidden, hidden_by_hand(*state_.store, fresh));
+        row.hidden = std::move(hidden);
+        return &rows_.emplace(header.name, std::move(row)).first->second;
+    }
+
+private:
+    Memory::State& state_;
+    std::map<ConversationId, Row> rows_;
+};
+
+class SearchRun {
+public:
+    SearchRun(Memory::State& state, const SearchRequest& request)
+        : state_(state), request_(request), shown_(state) {}
+
+    Result<SearchPage> run() {
+        PAL_TRY(places, search_places(*state_.store, request_));
+        places_ = std::move(places);
+        page_.conversations = places_.size();
+        IndexQuery query;
+        query.text = request_.query;
+        for (const SearchPlace& place : places_) query.scopes.push_back(place.scope);
+        query.role = request_.role;
+        query.after = request_.after;
+        query.before = request_.before;
+        query.tool = request_.tool;
+        query.limit = looks_at_each() ? ranked_max : request_.offset + request_.limit + 1;
+        PAL_TRY(found, state_.index->search(query));
+        asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
+        PAL_CHECK(take(found));
+        PAL_CHECK(warn());
+        return std::move(page_);
+    }
+
+private:
+    // The index cannot tell all that is asked for.
+    bool looks_at_each() const {
+        return request_.in_view || request_.for_model || request_.query.contains('"') ||
+               request_.query.contains("\xe2\x80") || request_.query.contains("\xc2\xab") ||
+               request_.query.contains("\xe3\x80\x8c");
+    }
+
+    Result<void> take(const std::vector<IndexHit>& found) {
+        std::size_t passed = 0;
+        for (const IndexHit& one : found) {
+            if (!looks_at_each() && passed < request_.offset) {
+                ++passed;
+                continue;
+            }
+            if (page_.hits.size() == request_.limit && !looks_at_each()) {
+                page_.more = true;
+                break;
+            }
+            PAL_TRY(hit, read_hit(one));
+            if (!hit) continue;
+            if (passed++ < request_.offset) continue;
+            if (page_.hits.size() == request_.limit) {
+                page_.more = true;
+                break;
+            }
+            page_.hits.push_back(*std::move(hit));
+        }
+        return {};
+    }
+
+    // None when it may not be shown, or is gone by now.
+    Result<std::optional<SearchHit>> read_hit(const IndexHit& one) {
+        const SearchPlace& place = places_[one.scope];
+        PAL_TRY(entries,
+                state_.store->read(place.scope.header.log, {.ranges = {{one.seq, one.seq}},
+                                                            .kinds = only(EntryKind::message)}));
+        const auto* said =
+            entries.empty() ? nullptr : std::get_if<MessageEntry>(&entries.front().body);
+        if (!said || said->scrubbed) return std::nullopt;
+        const std::string text = search_text(said->message).text;
+        if (!has_quotes(text, asked_)) return std::nullopt;
+        PAL_TRY(shown, shown_.of(place.shown));
+        const bool in_view = how_shown(shown->view, one.seq) == "verbatim";
+        const bool hidden = std::ranges::any_of(
+            shown->hidden, [&](const Range& range) { return range.contains(one.seq); });
+        if (request_.in_view && *request_.in_view != in_view) return std::nullopt;
+        if (request_.for_model && hidden && !in_view) return std::nullopt;
+        Snippet snippet = make_snippet(text, asked_, one.passage, stemmer_);
+        SearchHit hit;
+        hit.name = place.shown.name;
+        hit.seq = one.seq;
+        hit.at = entries.front().at;
+        hit.score = one.score;
+        hit.snippet = std::move(snippet.text);
+        hit.marks = std::move(snippet.marks);
+        hit.message = said->message;
+        hit.in_view = in_view;
+        hit.parts = one.parts;
+        return hit;
+    }
+
+    Result<void> warn() {
+        std::uint64_t sealed = 0;
+        for (const SearchPlace& place : places_) {
+            PAL_TRY(facts, state_.index->update(place.scope.header));
+            sealed += facts.sealed;
+        }
+        if (sealed > 0)
+            page_.warnings.push_back(std::to_string(sealed) +
+                                     " encrypted messages cannot be searched without the key of "
+                                     "the store");
+        return {};
+    }
+
+    Memory::State& state_;
+    const SearchRequest& request_;
+    Shown shown_;
+    Stemmer stemmer_;
+    SearchQuery asked_;
+    std::vector<SearchPlace> places_;
+    SearchPage page_;
+};
+
+}  // namespace
+
+std::string_view search_mode_name(SearchMode mode) {
+    constexpr std::string_view names[] = {"lexical", "vector", "hybrid"};
+    return names[static_cast<std::size_t>(mode)];
+}
+
+std::optional<SearchMode> parse_search_mode(std::string_view name) {
+    for (const SearchMode mode : {SearchMode::lexical, SearchMode::vector, SearchMode::hybrid})
+        if (search_mode_name(mode) == name) return mode;
+    return std::nullopt;
+}
+
+std::string marked_snippet(const SearchHit& hit, std::string_view open, std::string_view close) {
+    std::string out;
+    std::size_t at = 0;
+    for (const auto& [begin, end] : hit.marks) {
+        out += hit.snippet.substr(at, begin - at);
+        out += open;
+        out += hit.snippet.substr(begin, end - begin);
+        out += close;
+        at = end;
+    }
+    return out + hit.snippet.substr(at);
+}
+
+Result<SearchPage> Memory::search(const SearchRequest& request) {
+    PAL_CHECK(check_id(request.tenant, "tenant"));
+    if (request.conversation_id) PAL_CHECK(check_id(*request.conversation_id, "conversation_id"));
+    if (request.mode && *request.mode != SearchMode::lexical && !state_->embedder)
+        return fail(ErrorCode::unprocessable,
+                    "mode '" + std::string(search_mode_name(*request.mode)) +
+                        "' needs an embedder and there is none; search with mode lexical",
+                    "mode");
+    if (request.query.empty() || request.limit == 0) {
+        if (request.conversation_id)
+            PAL_CHECK(state_->store->head({request.tenant, *request.conversation_id}));
+        return SearchPage{};
+    }
+    return SearchRun(*state_, request).run();
+}
+
+Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
+    PAL_CHECK(check_id(request.tenant, "tenant"));
+    SearchRequest all;
+    all.tenant = request.tenant;
+    PAL_TRY(places, search_places(*state_->store, all));
+    Reindexed done;
+    std::uint64_t sealed = 0;
+    for (const SearchPlace& place : places) {
+        const auto facts = state_->index->rebuild(place.scope.header, request.from_scratch);
+        if (!facts && facts.error().code != ErrorCode::not_found)
+            return std::unexpected(facts.error());
+        if (facts) {
+            done.messages += facts->messages;
+            done.words += facts->words;
+            done.bytes += facts->bytes;
+            sealed += facts->sealed;
+        }
+        ++done.conversations;
+        if (request.progress) request.progress(done.conversations, places.size());
+    }
+    if (sealed > 0)
+        done.warnings.push_back(std::to_string(sealed) +
+                                " encrypted messages cannot be indexed without the key of the "
+                                "store");
+    return done;
+}
+
+}  // namespace palimpsest

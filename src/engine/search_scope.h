@@ -1,0 +1,21 @@
+// Which logs a search looks into. A conversation sees its own log and what it was forked from, up
+// to the fork; over many conversations each log is searched once.
+#pragma once
+#include <vector>
+
+#include "palimpsest/search.h"
+
+namespace palimpsest {
+
+struct SearchPlace {
+    IndexScope scope = {};
+    Header shown = {};  // the conversation that its messages are shown as
+};
+
+// not_found when the conversation that is named is not there.
+Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest& request);
+
+// Every conversation of the tenant (or of one owner), also nameless logs that forks stand on.
+Result<std::vector<Header>> all_headers(Store& store, const ListQuery& query);
+
+}  // namespace palimpsest

@@ -1,0 +1,49 @@
+#include "search/message_text.h"
+
+#include "base/json.h"
+#include "palimpsest/format.h"
+
+namespace palimpsest {
+namespace {
+
+// The name of the one who speaks, where several share a role.
+std::string speaker_of(const Message& message) {
+    const std::string_view raw = view_of(message.raw);
+    if (message.shape.role == Role::tool || !raw.contains("\"name\"")) return {};
+    const auto document = parse_json(raw);
+    const auto name = document ? document->root().find("name") : std::nullopt;
+    return name && name->is_string() ? std::string(name->string()) : std::string();
+}
+
+void add_part(SearchText& out, const Part& part) {
+    if (const auto* text = std::get_if<Text>(&part)) {
+        out.text += text->text;
+    } else if (const auto* call = std::get_if<ToolCall>(&part)) {
+        out.text += call->name;
+        out.text += ' ';
+        out.text += call->arguments;
+        out.tools.push_back({std::string(call->id), std::string(call->name)});
+    } else if (const auto* result = std::get_if<ToolResult>(&part)) {
+        out.text += result->text;
+        out.tools.push_back({std::string(result->id), {}});
+    } else {
+        return;
+    }
+    out.text += '\n';
+}
+
+}  // namespace
+
+SearchText search_text(const Message& message) {
+    SearchText out;
+    if (!message.raw) return out;
+    const auto parts = read_parts(message);
+    if (!parts) return out;
+    if (const std::string speaker = speaker_of(message); !speaker.empty())
+        out.text = speaker + ": ";
+    for (const Part& part : parts->parts) add_part(out, part);
+    if (!out.text.empty() && out.text.back() == '\n') out.text.pop_back();
+    return out;
+}
+
+}  // namespace palimpsest

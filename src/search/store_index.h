@@ -1,0 +1,62 @@
+// The index of every store: the words of each log (log_words.h), ranked by the one scorer
+// (core/rank.h). So all stores rank alike.
+//
+// At most so many logs are in memory, the ones that were not searched for longest go first. A log
+// has a lock of its own: updates of it exclude each other and searches of it, nothing else. No
+// thread waits for one lock while it holds another, but searches, which only read.
+#pragma once
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "search/log_words.h"
+
+namespace palimpsest {
+
+struct IndexOptions {
+    std::size_t logs_max = 1000;
+    std::size_t bytes_max = 512u << 20;
+    bool keep = true;  // also as records of the store
+};
+
+class StoreIndex final : public MessageIndex {
+public:
+    StoreIndex(Store& store, IndexOptions options) : store_(store), options_(options) {}
+
+    Result<IndexedLog> update(const Header& header) override;
+    Result<std::vector<IndexHit>> search(const IndexQuery& query) override;
+    Result<void> remove(const std::string& tenant, const LogId& log) override;
+    std::string metrics() const override;
+    // Also writes what is kept of it.
+    Result<IndexedLog> rebuild(const Header& header, bool from_scratch);
+
+private:
+    struct Kept {
+        explicit Kept(bool keep) : words(keep) {}
+        std::shared_mutex mutex;  // Guards `words`.
+        LogWords words;
+        std::size_t bytes = 0;
+    };
+    using KeptPtr = std::shared_ptr<Kept>;
+    struct Row {
+        LogId log = {};
+        KeptPtr kept = {};
+    };
+    struct Hash {
+        std::size_t operator()(const LogId& log) const;
+    };
+    KeptPtr kept(const LogId& log);
+    Result<KeptPtr> current(const Header& header);
+    void weigh(const LogId& log, const KeptPtr& kept);
+
+    Store& store_;
+    IndexOptions options_;
+    mutable std::mutex mutex_;  // Guards all below.
+    std::list<Row> order_;      // the one that was used last comes first
+    std::unordered_map<LogId, std::list<Row>::iterator, Hash> by_log_;
+    std::size_t bytes_ = 0;
+    std::uint64_t searches_ = 0, updates_ = 0, dropped_ = 0, messages_ = 0;
+};
+
+}  // namespace palimpsest

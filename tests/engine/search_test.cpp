@@ -1,0 +1,219 @@
+// Search over a Memory: who sees what, filters, forks, what must not be found any more.
+#include "palimpsest/search.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "support/engine.h"
+
+namespace palimpsest {
+namespace {
+
+using namespace testing_support;
+
+std::vector<std::string> found(Memory& memory, SearchRequest request) {
+    request.tenant = request.tenant.empty() ? "t" : request.tenant;
+    const auto page = memory.search(request);
+    EXPECT_TRUE(page.has_value()) << (page ? "" : page.error().message);
+    std::vector<std::string> out;
+    if (!page) return out;
+    for (const SearchHit& hit : page->hits)
+        out.push_back(hit.name.id + ":" + std::to_string(hit.seq.value));
+    return out;
+}
+using Found = std::vector<std::string>;
+
+void say(Memory& memory, const ConversationId& name, const std::string& messages,
+         const HeaderPatch& header = {}) {
+    const auto done = memory.append(name, {.messages = messages, .header = header});
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+}
+
+TEST(search, finds_what_was_just_said) {
+    Memory memory = open_memory();
+    say(memory, alice, user("My cat is called Biscuit"));
+    EXPECT_EQ(found(memory, {.query = "cats"}), Found{"alice:1"});
+    say(memory, alice, user("The zebra escaped"));
+    EXPECT_EQ(found(memory, {.query = "zebra", .limit = 1}), Found{"alice:2"});
+}
+
+TEST(search, of_nothing_or_for_nothing_gives_nothing) {
+    Memory memory = talk({"hello"});
+    EXPECT_EQ(found(memory, {.query = ""}), Found{});
+    EXPECT_EQ(found(memory, {.query = "hello", .limit = 0}), Found{});
+    EXPECT_EQ(found(memory, {.query = " ?! "}), Found{});
+    EXPECT_EQ(found(memory, {.query = "absent"}), Found{});
+}
+
+TEST(search, never_leaves_its_tenant_owner_or_conversation) {
+    Memory memory = open_memory();
+    HeaderPatch ann, ben;
+    ann.owner = "ann";
+    ben.owner = "ben";
+    say(memory, alice, user("secret pineapple one"), ann);
+    say(memory, bob, user("secret pineapple two"), ben);
+    say(memory, {"other", "eve"}, user("secret pineapple three"));
+    EXPECT_EQ(found(memory, {.query = "pineapple"}).size(), 2u);
+    EXPECT_EQ(found(memory, {.query = "pineapple", .owner = "ben"}), Found{"bob:1"});
+    EXPECT_EQ(found(memory, {.query = "pineapple", .conversation_id = "alice"}), Found{"alice:1"});
+    EXPECT_EQ(found(memory, {.tenant = "other", .query = "pineapple"}), Found{"eve:1"});
+    const auto wrong = memory.search(
+        {.tenant = "t", .query = "pineapple", .conversation_id = "alice", .owner = "ben"});
+    ASSERT_FALSE(wrong.has_value());
+    EXPECT_EQ(wrong.error().code, ErrorCode::not_found);
+}
+
+TEST(search, filters_by_role_tool_time_and_metadata) {
+    Memory memory = open_memory();
+    HeaderPatch tagged;
+    tagged.metadata_merge = R"({"topic":"travel"})";
+    say(memory, alice,
+        R"([{"at":"2024-01-01T00:00:00Z","message":)" + user("find apples") + R"(},)" +
+            R"({"at":"2024-01-02T00:00:00Z","message":)" + call("c1") + R"(},)" +
+            R"({"at":"2024-01-03T00:00:00Z","message":)" + result("c1", "apples found") + "}]",
+        tagged);
+    say(memory, bob, user("apples again"));
+    const auto in = [&](SearchRequest request) {
+        request.query = "apples";
+        return found(memory, request);
+    };
+    EXPECT_EQ(in({.role = Role::tool}), Found{"alice:3"});
+    EXPECT_EQ(in({.tool = "look"}), Found{"alice:3"});
+    EXPECT_EQ(in({.before = Time(std::chrono::sys_days(std::chrono::year{2024} / 1 / 2))}),
+              Found{"alice:1"});
+    EXPECT_EQ(in({.after = Time(std::chrono::sys_days(std::chrono::year{2025} / 1 / 1))}),
+              Found{"bob:1"});
+    EXPECT_EQ(in({.metadata = {{"topic", "travel"}}}).size(), 2u);
+    EXPECT_EQ(in({.metadata = {{"topic", "food"}}}), Found{});
+}
+
+TEST(search, pages_without_gaps_or_repeats) {
+    Memory memory = open_memory();
+    for (int i = 0; i < 25; ++i) say(memory, alice, user("apple number " + std::to_string(i)));
+    std::set<std::string> seen;
+    for (std::size_t offset = 0; offset < 30; offset += 10) {
+        const auto page =
+            memory.search({.tenant = "t", .query = "apple", .limit = 10, .offset = offset});
+        ASSERT_TRUE(page.has_value());
+        EXPECT_EQ(page->more, offset < 20);
+        for (const SearchHit& hit : page->hits)
+            EXPECT_TRUE(seen.insert(std::to_string(hit.seq.value)).second);
+    }
+    EXPECT_EQ(seen.size(), 25u);
+}
+
+TEST(search, tells_what_is_in_the_view) {
+    Memory memory = talk({"old apple", "yes", "new apple", "yes"});
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{2}}).has_value());
+    EXPECT_EQ(found(memory, {.query = "apple", .in_view = true}), Found{"alice:3"});
+    EXPECT_EQ(found(memory, {.query = "\"old apple\"", .in_view = false}), Found{"alice:1"});
+    // A person sees what was hidden, a model does not.
+    EXPECT_EQ(found(memory, {.query = "\"old apple\""}), Found{"alice:1"});
+    EXPECT_EQ(found(memory, {.query = "\"old apple\"", .for_model = true}), Found{});
+}
+
+TEST(search, forgets_what_was_scrubbed_or_erased) {
+    Memory memory = talk({"the password is swordfish", "noted", "and the weather"});
+    EXPECT_EQ(found(memory, {.query = "swordfish", .limit = 1}), Found{"alice:1"});
+    ASSERT_TRUE(memory.scrub(alice, {Seq{1}}).has_value());
+    EXPECT_EQ(found(memory, {.query = "swordfish"}), Found{});
+    EXPECT_EQ(found(memory, {.query = "weather", .limit = 1}), Found{"alice:3"});
+    ASSERT_TRUE(memory.erase(alice).has_value());
+    EXPECT_EQ(found(memory, {.query = "weather"}), Found{});
+    say(memory, alice, user("sunshine"));
+    EXPECT_EQ(found(memory, {.query = "sunshine"}), Found{"alice:1"});
+}
+
+TEST(search, of_a_fork_sees_what_it_shares_and_each_message_once) {
+    Memory memory = talk({"shared pineapple", "yes", "later mango"});
+    ASSERT_TRUE(memory.fork(alice, bob, Seq{2}).has_value());
+    say(memory, bob, user("own papaya"));
+    const auto in_bob = [&](std::string_view query) {
+        return found(memory, {.query = "\"" + std::string(query) + "\"", .conversation_id = "bob"});
+    };
+    EXPECT_EQ(in_bob("pineapple"), Found{"bob:1"});
+    EXPECT_EQ(in_bob("mango"), Found{});
+    EXPECT_EQ(in_bob("papaya"), Found{"bob:3"});
+    EXPECT_EQ(found(memory, {.query = "\"pineapple\""}), Found{"alice:1"});
+    ASSERT_TRUE(memory.erase(alice).has_value());
+    EXPECT_EQ(found(memory, {.query = "\"pineapple\""}), Found{"bob:1"});
+    EXPECT_EQ(found(memory, {.query = "\"mango\""}), Found{});
+}
+
+TEST(search, marks_the_words_in_the_snippet) {
+    Memory memory = talk({"I left the umbrellas at the station"});
+    const auto page = memory.search({.tenant = "t", .query = "umbrella station"});
+    ASSERT_TRUE(page.has_value());
+    ASSERT_EQ(page->hits.size(), 1u);
+    EXPECT_EQ(marked_snippet(page->hits[0], "[", "]"), "I left the [umbrellas] at the [station]");
+    double sum = 0;
+    for (const ScorePart& part : page->hits[0].parts) sum += part.value;
+    EXPECT_DOUBLE_EQ(sum, page->hits[0].score);
+}
+
+TEST(search, without_an_embedder_refuses_other_modes) {
+    Memory memory = talk({"hello"});
+    const auto page = memory.search({.tenant = "t", .query = "hello", .mode = SearchMode::vector});
+    ASSERT_FALSE(page.has_value());
+    EXPECT_EQ(page.error().code, ErrorCode::unprocessable);
+}
+
+TEST(search, takes_hostile_queries_as_text) {
+    Memory memory = talk({"an ordinary message about apples"});
+    const std::string nul("apples\0 OR 1=1", 14);
+    for (const std::string& query :
+         {nul, std::string("' OR 1=1 --"), std::string("apples AND NOT NEAR(a b)"),
+          std::string("\"\"\"\""), std::string("*:*"), std::string("col:apples^9"),
+          std::string(1u << 20, 'a'), std::string(1u << 18, '"'), std::string("\xff\xfe\xc0\x80"),
+          std::string("{apples : [}"), std::string("%s%n%x"), std::string("\\\\\\")})
+        EXPECT_TRUE(memory.search({.tenant = "t", .query = query}).has_value());
+    EXPECT_EQ(found(memory, {.query = nul}), Found{"alice:1"});
+}
+
+TEST(search, answers_a_model_that_asks) {
+    Memory memory = talk({"My dog is called Rex", "Nice name", "And the weather?"});
+    const std::string answer = memory.answer_search(alice, R"({"query":"dog name"})");
+    EXPECT_NE(answer.find("[seq 1, user"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("Rex"), std::string::npos);
+    EXPECT_EQ(memory.answer_search(alice, R"({"query":"xylophone"})"), "Nothing was found.");
+    EXPECT_TRUE(memory.answer_search(alice, "nonsense").starts_with("Error"));
+    for (const FormatId format :
+         {FormatId::openai_chat, FormatId::openai_responses, FormatId::anthropic})
+        EXPECT_NE(search_tool(format).find("search_memory"), std::string::npos);
+}
+
+TEST(search, finds_the_same_after_a_restart_and_after_reindexing) {
+    const auto folder = std::filesystem::path(::testing::TempDir()) / "search_restart";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const std::string url = "sqlite:" + (folder / "s.db").string();
+    Found first;
+    {
+        auto memory = Memory::open(url);
+        ASSERT_TRUE(memory.has_value());
+        for (int i = 0; i < 600; ++i)
+            say(*memory, alice,
+                user("item " + std::to_string(i % 37) + " of shelf " + std::to_string(i % 11)));
+        first = found(*memory, {.query = "item 5 shelf 3", .limit = 50});
+        EXPECT_EQ(first.size(), 50u);
+    }
+    auto memory = Memory::open(url);
+    ASSERT_TRUE(memory.has_value());
+    EXPECT_EQ(found(*memory, {.query = "item 5 shelf 3", .limit = 50}), first);
+    std::uint64_t told = 0;
+    const auto done = memory->reindex(
+        {.tenant = "t", .progress = [&](std::uint64_t n, std::uint64_t) { told = n; }});
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->messages, 600u);
+    EXPECT_EQ(told, 1u);
+    EXPECT_EQ(found(*memory, {.query = "item 5 shelf 3", .limit = 50}), first);
+    ASSERT_TRUE(memory->erase(alice).has_value());
+    const auto records = memory->store().list_records({.tenant = "t", .space = "search"});
+    ASSERT_TRUE(records.has_value());
+    EXPECT_TRUE(records->empty());
+}
+
+}  // namespace
+}  // namespace palimpsest
