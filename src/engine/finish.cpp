@@ -16,7 +16,9 @@ namespace {
 
 Result<void> check_answer(const Memory::State& state, const Message& message) {
     const Role role = message.shape.role;
-    if (role != Role::assistant && role != Role::other)
+    // A provider that runs tools itself puts their results into its answer.
+    const bool hosted = role == Role::tool && message.shape.results.empty();
+    if (role != Role::assistant && role != Role::other && !hosted)
         return fail(
             ErrorCode::unprocessable,
             "an answer is an assistant's message, this is a " + std::string(role_name(role)) + "'s",

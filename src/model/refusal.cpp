@@ -38,7 +38,7 @@ std::string lowered(std::string_view text) {
 }
 
 struct Said {
-    std::string text = {}, kind = {};
+    std::string text = {}, kind = {}, param = {};
 };
 
 // {"error":{"message","type","code"}} in all formats; else whatever the body says.
@@ -57,6 +57,7 @@ Said read_error(std::string_view body) {
     said.text = text_in(error, "message");
     said.kind = text_in(error, "code");
     if (said.kind.empty()) said.kind = text_in(error, "type");
+    said.param = text_in(error, "param");
     if (said.text.empty() && error) said.text = std::string(error->string());
     if (said.text.empty()) said.text = text_in(document->root(), "message");
     if (said.text.empty()) said.text = body;
@@ -92,6 +93,8 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
     error.code = code_of(response.status, said.kind);
     error.message = std::string(server) + " answered with status " +
                     std::to_string(response.status) + ": " + without_secret(said.text, secret);
+    // What is wrong with the request is not mended by sending it again.
+    if (response.status == 400 || response.status == 422) error.param = said.param;
     const bool too_long = response.status == 400 || response.status == 413 ||
                           response.status == 422 || response.status == 500;
     if (too_long && says_overflow(said)) error.param = context_overflow;

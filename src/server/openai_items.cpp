@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
+#include "format/reply.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -41,8 +42,13 @@ void write_content(JsonWriter& out, std::optional<JsonValue> content, bool assis
     out.end_array();
 }
 
-constexpr std::array<std::string_view, 6> own_members = {"id",   "type",    "status",
-                                                         "role", "content", "object"};
+constexpr std::array<std::string_view, 7> own_members = {
+    "id", "type", "status", "role", "content", "object", unfinished_field};
+
+// Items that OpenAI never shows without a status.
+bool has_status(std::string_view type) {
+    return type == "message" || type == "function_call" || type == "function_call_output";
+}
 
 std::string_view prefix_of(std::string_view type) {
     struct Row {
@@ -63,30 +69,20 @@ struct Told {
     PartKind kind = PartKind::text;
     std::string text = {}, call_id = {}, name = {};
     std::size_t message = 0;
-    std::string raw = {};  // the whole item, where the answer is made of items
 };
 
-bool grows(const std::vector<Told>& told, PartKind kind) {
-    return kind != PartKind::tool_call && !told.empty() && told.back().kind == kind;
-}
-
-bool is_empty_text(const NeutralPart& part) {
-    return (part.kind == PartKind::text || part.kind == PartKind::refusal) && part.text.empty();
-}
-
 std::optional<PartKind> streamed_as(const NeutralPart& part) {
-    if (part.kind == PartKind::text || part.kind == PartKind::refusal ||
-        part.kind == PartKind::reasoning)
-        return part.kind;
-    if (is_client_call(part) && !part.builtin) return PartKind::tool_call;
+    const bool texts = part.kind == PartKind::text || part.kind == PartKind::refusal;
+    if (texts && part.text.empty()) return {};
+    if (texts || part.kind == PartKind::reasoning) return part.kind;
+    if (is_function_call(part)) return PartKind::tool_call;
     return {};
 }
 
-void add_part(std::vector<Told>& told, const NeutralPart& part, PartKind kind, const Message& from,
+void add_part(std::vector<Told>& told, const NeutralPart& part, PartKind kind,
               std::size_t message) {
-    if (grows(told, kind)) {
+    if (kind != PartKind::tool_call && !told.empty() && told.back().kind == kind) {
         told.back().text += part.text;
-        if (told.back().message != message) told.back().raw.clear();
         return;
     }
     Told next{.kind = kind, .text = std::string(part.text), .message = message};
@@ -95,11 +91,10 @@ void add_part(std::vector<Told>& told, const NeutralPart& part, PartKind kind, c
         next.call_id = part.id;
         next.name = part.name;
     }
-    if (from.format == item_format) next.raw = view_of(from.raw);
     told.push_back(std::move(next));
 }
 
-std::string item_type(const Told& told) {
+std::string_view item_type(const Told& told) {
     return told.kind == PartKind::tool_call   ? "function_call"
            : told.kind == PartKind::reasoning ? "reasoning"
                                               : "message";
@@ -110,10 +105,9 @@ std::string write_told(const Told& told, std::string_view id) {
     JsonWriter out(json);
     out.begin_object().field("id", id).field("type", item_type(told));
     if (told.kind == PartKind::reasoning) {
-        out.key("summary").begin_array();
-        if (!told.text.empty())
-            out.begin_object().field("type", "summary_text").field("text", told.text).end_object();
-        out.end_array().end_object();
+        out.key("summary").begin_array().begin_object();
+        out.field("type", "summary_text").field("text", told.text);
+        out.end_object().end_array().end_object();
         return json;
     }
     out.field("status", "completed");
@@ -131,19 +125,32 @@ std::string write_told(const Told& told, std::string_view id) {
     return json;
 }
 
-ShownItem show(const Told& told, std::string_view response_id, std::size_t index, Seq seq) {
-    const auto raw = told.raw.empty() ? std::nullopt : std::optional(parse_json(told.raw));
-    const bool whole = raw && *raw;
-    const std::string_view type = whole ? type_of((*raw)->root()) : std::string_view();
-    ShownItem item{.seq = seq};
-    item.id = std::string(prefix_of(whole ? type : item_type(told))) + std::string(response_id) +
-              "_" + std::to_string(index);
-    item.json = whole ? normal_item((*raw)->root(), item.id) : write_told(told, item.id);
-    item.raw = told.raw;
-    return item;
+Seq seq_at(std::span<const Seq> seqs, std::size_t index) {
+    return seqs.empty() ? Seq{} : seqs[index];
+}
+
+// An answer that is made of items: they are shown as they are.
+std::vector<ShownItem> own_items(std::string_view response_id, std::span<const Message> messages,
+                                 std::span<const Seq> seqs) {
+    std::vector<ShownItem> items;
+    for (const Message& message : messages) {
+        ShownItem item{.seq = seq_at(seqs, items.size())};
+        item.raw = message.raw ? view_of(message.raw) : std::string_view("{}");
+        const auto document = parse_json(item.raw);
+        if (document) {
+            item.id = output_item_id(response_id, type_of(document->root()), items.size());
+            item.json = normal_item(document->root(), item.id);
+        }
+        items.push_back(std::move(item));
+    }
+    return items;
 }
 
 }  // namespace
+
+std::string output_item_id(std::string_view response_id, std::string_view type, std::size_t index) {
+    return std::string(prefix_of(type)) + std::string(response_id) + "_" + std::to_string(index);
+}
 
 std::string normal_item(JsonValue item, std::string_view id) {
     const std::string_view type = type_of(item);
@@ -151,7 +158,7 @@ std::string normal_item(JsonValue item, std::string_view id) {
     JsonWriter out(json);
     out.begin_object().field("id", id).field("type", type);
     const std::string_view status = text_at(item, "status");
-    if (type != "reasoning" && type != "compaction")
+    if (!status.empty() || has_status(type))
         out.field("status", status.empty() ? "completed" : status);
     if (type == "message") {
         const std::string_view role = text_at(item, "role");
@@ -191,25 +198,24 @@ std::vector<ShownItem> said_items(const LogId& log, Seq seq, const Message& mess
 
 std::vector<ShownItem> output_items(std::string_view response_id, std::span<const Message> messages,
                                     std::span<const Seq> seqs) {
-    std::vector<Told> told, silent;
+    const auto is_item = [](const Message& one) { return one.format == item_format; };
+    if (std::ranges::all_of(messages, is_item)) return own_items(response_id, messages, seqs);
+    std::vector<Told> told;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto document = parse_json(view_of(messages[i].raw));
         if (!document) continue;
         const auto neutral = format_of(messages[i].format).read(document->root());
         if (!neutral) continue;
-        for (const NeutralPart& part : neutral->parts) {
-            if (is_empty_text(part)) continue;
-            if (const auto kind = streamed_as(part))
-                add_part(told, part, *kind, messages[i], i);
-            else if (messages[i].format == item_format)
-                silent.push_back({.message = i, .raw = std::string(view_of(messages[i].raw))});
-        }
+        for (const NeutralPart& part : neutral->parts)
+            if (const auto kind = streamed_as(part)) add_part(told, part, *kind, i);
     }
-    told.insert(told.end(), silent.begin(), silent.end());
     std::vector<ShownItem> items;
-    for (const Told& one : told)
-        items.push_back(
-            show(one, response_id, items.size(), seqs.empty() ? Seq{} : seqs[one.message]));
+    for (const Told& one : told) {
+        ShownItem item{.id = output_item_id(response_id, item_type(one), items.size()),
+                       .seq = seq_at(seqs, one.message)};
+        item.json = write_told(one, item.id);
+        items.push_back(std::move(item));
+    }
     return items;
 }
 

@@ -31,9 +31,10 @@ std::string normal_item(JsonValue item, std::string_view id);
 // The items of a message that was said, or put in by hand.
 std::vector<ShownItem> said_items(const LogId& log, Seq seq, const Message& message);
 
-// The items of an answer, in the order of its stream: texts and pieces of reasoning that follow
-// each other are one, and what has no place in a stream (tools that the provider runs) comes last.
-// `seqs` are those of the messages, or empty.
+std::string output_item_id(std::string_view response_id, std::string_view type, std::size_t index);
+
+// The items of an answer, in the order of its stream. Of one in another format: texts and pieces of
+// reasoning that follow each other are one. `seqs` are those of the messages, or empty.
 std::vector<ShownItem> output_items(std::string_view response_id, std::span<const Message> messages,
                                     std::span<const Seq> seqs = {});
 

@@ -1,9 +1,11 @@
 #include "server/response_events.h"
 
+#include <algorithm>
+
 #include "base/json_write.h"
-#include "format/format_table.h"
 #include "format/json_edit.h"
-#include "format/sse.h"
+#include "server/item_events.h"
+#include "server/openai_items.h"
 
 namespace palimpsest {
 namespace {
@@ -37,26 +39,15 @@ std::string lifecycle_event(std::string_view type, std::uint64_t sequence,
     return sse_event(type, event);
 }
 
-// The pieces of one item of an output, each in one.
-std::string tell_again(ResponseEvents& events, std::string_view item) {
-    using Kind = StreamDelta::Kind;
-    std::string bytes;
-    const auto document = parse_json(item);
-    if (!document) return bytes;
-    const auto neutral = format_of(item_format).read(document->root());
-    if (!neutral) return bytes;
-    for (const NeutralPart& part : neutral->parts) {
-        if (part.kind == PartKind::text)
-            bytes += events.add({.kind = Kind::text, .text = part.text});
-        else if (part.kind == PartKind::refusal)
-            bytes += events.add({.kind = Kind::refusal, .text = part.text});
-        else if (part.kind == PartKind::reasoning)
-            bytes += events.add({.kind = Kind::reasoning, .text = part.text});
-        if (!is_function_call(part)) continue;
-        bytes += events.add({.kind = Kind::call, .id = part.id, .name = part.name});
-        bytes += events.add({.kind = Kind::arguments, .text = part.arguments});
-    }
-    return bytes;
+// Those that carry the whole response: ours take their place.
+bool is_lifecycle(std::string_view type) {
+    return is_end(type) || type == "response.created" || type == "response.in_progress" ||
+           type == "response.queued" || type == "error";
+}
+
+std::string_view text_at(JsonValue object, std::string_view key) {
+    const auto value = object.find(key);
+    return value && value->is_string() ? value->string() : std::string_view();
 }
 
 }  // namespace
@@ -79,44 +70,77 @@ std::string ResponseEvents::add(const StreamDelta& delta) {
     return writer_->add(delta);
 }
 
-// The writer closes what is open; its own last event is replaced.
-std::string ResponseEvents::end(const ResponseState& state, StopReason stop,
-                                const std::vector<ShownItem>& items) {
+std::string ResponseEvents::pass(std::string_view events) {
+    passed_ = true;
     std::string bytes;
-    std::size_t announced = 0;
-    for (const StreamedEvent& event :
-         split_events(writer_->end(stop, state.usage.value_or(ReplyUsage{})))) {
-        sequence_ = static_cast<std::uint64_t>(event.sequence);
-        if (!event.last) {
-            bytes += event.bytes;
-            continue;
-        }
-        SseParser parser;
-        (void)parser.feed(event.bytes, [&](auto, std::string_view data) -> Result<void> {
-            PAL_TRY(document, parse_json(data));
-            const auto response = document.root().find("response");
-            const auto output = response ? response->find("output") : std::nullopt;
-            announced = output ? output->size() : 0;
-            return {};
-        });
-    }
-    for (std::size_t index = announced; index < items.size(); ++index)
-        bytes += item_events(items[index], index);
-    return bytes += lifecycle_event(end_event(state), sequence_, state);
+    (void)incoming_.feed(events, [&](auto, std::string_view data) -> Result<void> {
+        bytes += pass_event(data);
+        return {};
+    });
+    return bytes;
 }
 
-std::string ResponseEvents::item_events(const ShownItem& item, std::size_t index) {
-    std::string bytes;
-    for (const std::string_view type :
-         {"response.output_item.added", "response.output_item.done"}) {
-        std::string event;
-        JsonWriter out(event);
-        out.begin_object().field("type", type).key("sequence_number").number(sequence_++);
-        out.key("output_index").number(std::uint64_t{index}).key("item").raw(item.json);
-        out.end_object();
-        bytes += sse_event(type, event);
+// Learned when the item is announced.
+std::string ResponseEvents::own_id(JsonValue event) {
+    const auto place = event.find("output_index");
+    const std::int64_t index = place ? place->integer().value_or(0) : 0;
+    if (const auto item = event.find("item")) {
+        const auto at = static_cast<std::size_t>(std::max<std::int64_t>(index, 0));
+        ids_[index] = output_item_id(state_.id, text_at(*item, "type"), at);
+        announced_ = std::max(announced_, at + 1);
     }
+    return ids_[index];
+}
+
+std::string ResponseEvents::pass_event(std::string_view data) {
+    const auto document = parse_json(data);
+    if (!document || !document->root().is_object()) return {};
+    const JsonValue event = document->root();
+    const std::string_view type = text_at(event, "type");
+    if (is_lifecycle(type)) return {};
+    const std::string id = json_string(own_id(event));
+    std::string own;
+    JsonWriter out(own);
+    out.begin_object();
+    for (const JsonMember member : event.members()) {
+        if (member.key == "sequence_number") continue;
+        out.key(member.key);
+        if (member.key == "item_id")
+            out.raw(id);
+        else if (member.key == "item")
+            out.raw(with_member(member.value, "id", id));
+        else
+            out.raw(member.value.raw());
+    }
+    out.key("sequence_number").number(sequence_++).end_object();
+    return sse_event(type, own);
+}
+
+// The writer closes what is open; its own last event is left out.
+std::string ResponseEvents::close_writer(const ResponseState& state, StopReason stop) {
+    std::string bytes;
+    const std::string closing = writer_->end(stop, state.usage.value_or(ReplyUsage{}));
+    for (const StreamedEvent& event : split_events(closing)) {
+        sequence_ = static_cast<std::uint64_t>(event.sequence);
+        if (!event.last) bytes += event.bytes;
+    }
+    SseParser parser;
+    (void)parser.feed(closing, [&](auto, std::string_view data) -> Result<void> {
+        PAL_TRY(document, parse_json(data));
+        const auto response = document.root().find("response");
+        const auto output = response ? response->find("output") : std::nullopt;
+        if (output) announced_ = output->size();
+        return {};
+    });
     return bytes;
+}
+
+std::string ResponseEvents::end(const ResponseState& state, StopReason stop) {
+    std::string bytes;
+    if (!passed_) bytes = close_writer(state, stop);
+    for (std::size_t index = announced_; index < state.output.size(); ++index)
+        bytes += write_item_events(state.output[index], index, sequence_);
+    return bytes += lifecycle_event(end_event(state), sequence_, state);
 }
 
 std::string replay_events(const ResponseState& state) {
@@ -128,12 +152,7 @@ std::string replay_events(const ResponseState& state) {
     open.completed = 0;
     ResponseEvents events(std::move(open));
     std::string bytes = events.begin();
-    std::vector<ShownItem> items;
-    for (const std::string& json : state.output) {
-        items.push_back({.json = json});
-        bytes += tell_again(events, json);
-    }
-    return bytes += events.end(state, StopReason::end, items);
+    return bytes += events.end(state, StopReason::end);
 }
 
 std::string renumbered(std::string_view event, std::int64_t sequence) {

@@ -1,13 +1,17 @@
-// response_events: the event stream of one response. The pieces become events by the format's own
-// writer; here the events that carry the whole response get all of it (what the request said, the
-// conversation, the stored items), and items that no piece announced are told before the end.
+// response_events: the event stream of one response, with a model of any format behind.
+//
+// The events of a model that speaks Responses pass through with our ids and numbers; the pieces of
+// others become events by the format's own writer. Those that carry the whole response are written
+// here: they have what the request said, the conversation, and the items as they are stored. What
+// no event announced is told before the end.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "format/sse.h"
 #include "palimpsest/stream.h"
-#include "server/openai_items.h"
 #include "server/response_object.h"
 
 namespace palimpsest {
@@ -17,17 +21,24 @@ public:
     explicit ResponseEvents(ResponseState state);
 
     std::string begin();
+    // One of these two, for all of the stream.
     std::string add(const StreamDelta& delta);
-    // `state` is the response as it ended; `items` its output.
-    std::string end(const ResponseState& state, StopReason stop,
-                    const std::vector<ShownItem>& items);
+    std::string pass(std::string_view events);  // of the model's server, cut anywhere
+    // `state` is the response as it ended.
+    std::string end(const ResponseState& state, StopReason stop);
 
 private:
-    std::string item_events(const ShownItem& item, std::size_t index);
+    std::string pass_event(std::string_view data);
+    std::string own_id(JsonValue event);
+    std::string close_writer(const ResponseState& state, StopReason stop);
 
     ResponseState state_;
     std::unique_ptr<StreamWriter> writer_;
-    std::uint64_t sequence_ = 0;  // of the next event of ours
+    SseParser incoming_;
+    std::map<std::int64_t, std::string> ids_;  // of items that passed, by output index
+    std::size_t announced_ = 0;                // items that were told of
+    std::uint64_t sequence_ = 0;               // of the next event that is written here
+    bool passed_ = false;
 };
 
 // The events of a response that has ended, made anew from its output.

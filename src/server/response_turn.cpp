@@ -20,7 +20,7 @@ std::int64_t now_seconds() {
     return std::chrono::floor<std::chrono::seconds>(system_now()).time_since_epoch().count();
 }
 
-Result<Reply> ask(ResponseTurn& turn, const OnPiece& on_piece) {
+Result<Reply> ask(ResponseTurn& turn, const TurnEars& ears) {
     const std::vector<Message> messages = turn.stored ? turn.begun.request() : turn.messages;
     const std::string cache_key = turn.stored ? turn.begun.cache_key() : std::string();
     return turn.model.call({.messages = messages,
@@ -29,17 +29,18 @@ Result<Reply> ask(ResponseTurn& turn, const OnPiece& on_piece) {
                             .fields_format = item_format,
                             .stop = turn.live ? turn.live->stop_token() : turn.stop,
                             .cache_key = cache_key,
-                            .behind_edit = turn.stored ? turn.begun.behind_edit() : 0},
-                           on_piece);
+                            .behind_edit = turn.stored ? turn.begun.behind_edit() : 0,
+                            .on_bytes = ears.on_bytes},
+                           ears.on_piece);
 }
 
-Result<Reply> ask_within_window(ResponseTurn& turn, const OnPiece& on_piece) {
-    auto reply = ask(turn, on_piece);
+Result<Reply> ask_within_window(ResponseTurn& turn, const TurnEars& ears) {
+    auto reply = ask(turn, ears);
     const bool shrinks = turn.stored && !turn.begun.policy.empty();
     if (reply || !shrinks || !is_context_overflow(reply.error())) return reply;
     PAL_TRY(smaller, turn.site.memory.shrink(turn.begun));
     turn.begun = std::move(smaller);
-    return ask(turn, on_piece);
+    return ask(turn, ears);
 }
 
 Result<void> store_answer(ResponseTurn& turn, const Reply& reply) {
@@ -156,8 +157,8 @@ void follow_kept(Site& site, const std::string& id, Follower& follower,
 
 }  // namespace
 
-Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece) {
-    auto reply = ask_within_window(turn, on_piece);
+Result<StopReason> run_response(ResponseTurn& turn, const TurnEars& ears) {
+    auto reply = ask_within_window(turn, ears);
     if (reply && reply->messages.empty())
         reply = fail(ErrorCode::upstream_failed, "the model answered without a message");
     if (reply && turn.stored) {
@@ -181,22 +182,28 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
     bool gone = false, begun = false;
     const auto tell = [&](const std::string& bytes) {
         if (turn.live) turn.live->add(bytes);
-        if (!gone && send) gone = !send(bytes);
+        if (!gone && send && !bytes.empty()) gone = !send(bytes);
         return !gone || turn.stored;
     };
     const auto begin = [&] {
         if (!std::exchange(begun, true)) tell(events.begin());
     };
+    TurnEars ears;
+    if (turn.model.format() == item_format)
+        ears.on_bytes = [&](std::string_view bytes) {
+            begin();
+            return tell(events.pass(bytes));
+        };
+    else
+        ears.on_piece = [&](const StreamDelta& delta) {
+            begin();
+            return tell(events.add(delta));
+        };
     if (!send) begin();
-    const auto stop = run_response(turn, [&](const StreamDelta& delta) {
-        begin();
-        return tell(events.add(delta));
-    });
+    const auto stop = run_response(turn, ears);
     if (!stop && !begun) return std::unexpected(stop.error());
     begin();
-    std::vector<ShownItem> items;
-    for (const std::string& json : turn.state.output) items.push_back({.json = json});
-    tell(events.end(turn.state, stop.value_or(StopReason::other), items));
+    tell(events.end(turn.state, stop.value_or(StopReason::other)));
     return {};
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "palimpsest/memory.h"
+#include "server/gateway.h"
 #include "server/response_log.h"
 #include "server/response_object.h"
 #include "server/route.h"
@@ -32,8 +33,8 @@ struct ResponseTurn {
 };
 
 // Asks the model and keeps the answer; `turn.state` is then the response as it ended. An error
-// means that there is no answer at all. With `on_piece` the answer is streamed.
-Result<StopReason> run_response(ResponseTurn& turn, const OnPiece& on_piece);
+// means that there is no answer at all. With ears it is streamed; `ears.stop` is not looked at.
+Result<StopReason> run_response(ResponseTurn& turn, const TurnEars& ears);
 
 // The same, told as events. Nothing is sent before the model says something, so until then an error
 // is the answer; without `send` (in the background) everything is told by events. A client that

@@ -129,12 +129,17 @@ def responses_events(answer):
         yield event(f"response.output_item.{kind}", output_index=0, item=REASONING)
     yield event("response.output_item.added", output_index=1, item=responses_item(answer, False))
     if isinstance(answer, tuple):
-        yield event("response.function_call_arguments.delta", output_index=1, item_id="fc_up",
-                    delta=answer[2])
+        place = {"output_index": 1, "item_id": "fc_up"}
+        yield event("response.function_call_arguments.delta", **place, delta=answer[2])
+        yield event("response.function_call_arguments.done", **place, arguments=answer[2])
     else:
+        place = {"output_index": 1, "item_id": "msg_up", "content_index": 0}
+        part = {"type": "output_text", "text": answer, "annotations": []}
+        yield event("response.content_part.added", **place, part={**part, "text": ""})
         for piece in pieces_of(answer):
-            yield event("response.output_text.delta", output_index=1, item_id="msg_up",
-                        content_index=0, delta=piece)
+            yield event("response.output_text.delta", **place, delta=piece, logprobs=[])
+        yield event("response.output_text.done", **place, text=answer, logprobs=[])
+        yield event("response.content_part.done", **place, part=part)
     yield event("response.output_item.done", output_index=1, item=responses_item(answer))
     yield event("response.completed", response=responses_reply(answer))
 

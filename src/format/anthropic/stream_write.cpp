@@ -33,7 +33,6 @@ public:
         if (delta.kind == Kind::arguments)
             return open_ == Open::call ? grow("input_json_delta", "partial_json", delta.text) : "";
         const bool thinking = delta.kind == Kind::reasoning;
-        if (thinking && delta.text.empty()) return {};
         const Open wanted = thinking ? Open::thinking : Open::text;
         std::string bytes;
         if (open_ != wanted) {

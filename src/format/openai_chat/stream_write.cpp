@@ -18,7 +18,6 @@ public:
     }
 
     std::string add(const StreamDelta& delta) override {
-        if (delta.kind == StreamDelta::Kind::reasoning && delta.text.empty()) return {};
         return chunk([&](JsonWriter& out) { write_delta(out, delta); }, {});
     }
 

@@ -81,9 +81,6 @@ private:
         item.json = json->raw();
         item.done = done;
         const std::string_view type = any_string(*json, "type");
-        // Reasoning often comes without a word: that there is some is told all the same, so that
-        // what follows has its place.
-        if (fresh && type == "reasoning") send({.kind = StreamDelta::Kind::reasoning});
         if (!fresh || (type != "function_call" && type != "custom_tool_call")) return;
         item.call = calls_++;
         send({.kind = StreamDelta::Kind::call,

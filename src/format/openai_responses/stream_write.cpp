@@ -37,11 +37,8 @@ public:
         std::string bytes;
         if (open_ != wanted) {
             bytes = close();
-            bytes += open_item(wanted);
+            bytes += open_part(wanted);
         }
-        // Reasoning without a word is an item without parts.
-        if (wanted == Open::reasoning && delta.text.empty()) return bytes;
-        if (!part_) bytes += open_part();
         return bytes += grow(delta.text);
     }
 
@@ -103,7 +100,7 @@ private:
             out.field("call_id", call_id_).field("name", name_).field("arguments", text_);
         } else if (open_ == Open::reasoning) {
             out.field("type", "reasoning").key("summary").begin_array();
-            if (done && part_) write_part(out);
+            if (done) write_part(out);
             out.end_array();
         } else {
             out.field("type", "message").field("status", status).field("role", "assistant");
@@ -137,17 +134,12 @@ private:
         return item_event("response.output_item.added", false);
     }
 
-    std::string open_item(Open kind) {
+    std::string open_part(Open kind) {
         open_ = kind;
-        part_ = false;
         text_.clear();
-        return item_event("response.output_item.added", false);
-    }
-
-    std::string open_part() {
-        part_ = true;
-        return part_event(open_ == Open::reasoning ? "response.reasoning_summary_part.added"
-                                                   : "response.content_part.added");
+        std::string bytes = item_event("response.output_item.added", false);
+        return bytes += part_event(kind == Open::reasoning ? "response.reasoning_summary_part.added"
+                                                           : "response.content_part.added");
     }
 
     std::string_view stem() const {
@@ -168,7 +160,6 @@ private:
 
     std::string close() {
         if (open_ == Open::none) return "";
-        if (open_ == Open::reasoning && !part_) return close_item();
         constexpr std::string_view fields[] = {"", "text", "refusal", "text", "arguments"};
         std::string bytes = event(std::string(stem()) + ".done", [&](JsonWriter& out) {
             write_place(out);
@@ -180,11 +171,7 @@ private:
             bytes += part_event("response.reasoning_summary_part.done");
         else if (open_ != Open::call)
             bytes += part_event("response.content_part.done");
-        return bytes += close_item();
-    }
-
-    std::string close_item() {
-        std::string bytes = item_event("response.output_item.done", true);
+        bytes += item_event("response.output_item.done", true);
         done_.push_back(item(true));
         open_ = Open::none;
         return bytes;
@@ -222,7 +209,6 @@ private:
 
     StreamIdentity identity_;
     Open open_ = Open::none;
-    bool part_ = false;  // of the open item; a call has none
     StopReason stop_ = StopReason::end;
     std::string text_, call_id_, name_;
     std::vector<std::string> done_;
