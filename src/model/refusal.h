@@ -9,8 +9,8 @@
 namespace palimpsest {
 
 // rate_limited (429), unavailable (overloaded: 503, 529), upstream_failed (all else), each with the
-// provider's own words and the field that it complains about. `secret` is taken out of them. A request that is longer than the model's
-// window is_context_overflow(), see model.h.
+// provider's own words and the field that it complains about. `secret` is taken out of them. A
+// request that is longer than the model's window is_context_overflow(), see model.h.
 Error refusal_of(std::string_view server, const HttpResponse& response, std::string_view secret);
 // The same for an error event inside a stream.
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
