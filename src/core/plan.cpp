@@ -154,6 +154,11 @@ std::vector<PolicyPass> last_resort() {
     return passes;
 }
 
+bool counts_things(std::string_view trigger) {
+    constexpr std::string_view names[] = {"messages", "turns", "images", "bytes"};
+    return std::ranges::find(names, trigger) != std::end(names);
+}
+
 // None: every pass does all that it can.
 std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
                                            const Occasion& occasion, std::uint64_t used) {
@@ -167,6 +172,8 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
                                                 static_cast<double>(used) /
                                                 static_cast<double>(*occasion.reported_tokens));
     }
+    // There are too many of something, not too many tokens: a target that is met says nothing.
+    if (counts_things(due.trigger) && target && *target >= used) target.reset();
     // Asked for by hand although there is room: a quarter goes.
     if (due.trigger == "explicit" && target && *target >= used) target = used - used / 4;
     // An overflow says that the count was too low: the target must lie below what was sent.
