@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 
 using namespace palimpsest;
@@ -107,6 +108,28 @@ void turns(Memory& memory) {
         median(of_large), median(of_small), median(lengths));
 }
 
+// What a turn costs beside the model: begin and finish, everything durable.
+void overhead(Memory& memory) {
+    const ConversationId name{"bench", "long"};
+    fill(memory, name, 10'000);
+    const std::string said = message(0);
+    const auto answer = read_message(FormatId::openai_chat, make_bytes(message(1)));
+    if (!answer) std::abort();
+    std::vector<double> whole;
+    for (int i = 0; i < 300; ++i)
+        whole.push_back(microseconds([&] {
+            const auto begun =
+                memory.begin(name, {.messages = said, .policy = std::string(policy)});
+            if (!begun || !memory.finish(*begun, {.message = *answer, .usage = {.input = 9}}))
+                std::abort();
+        }));
+    std::sort(whole.begin(), whole.end());
+    std::printf(
+        "a turn (begin and finish) at 10,000 messages: median %.2f ms, p99 %.2f ms (goal: below "
+        "10)\n",
+        whole[whole.size() / 2] / 1e3, whole[whole.size() * 99 / 100] / 1e3);
+}
+
 void idle(const std::string& url) {
     auto memory = Memory::open(url);
     if (!memory) std::abort();
@@ -136,6 +159,7 @@ int main() {
             return 1;
         }
         turns(*memory);
+        overhead(*memory);
     }
     for (const char* suffix : {"", "-wal", "-shm", ".lock"})
         std::filesystem::remove(path.string() + suffix);

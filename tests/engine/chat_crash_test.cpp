@@ -278,6 +278,101 @@ TEST(chat_crash, cut_anywhere_in_a_three_round_turn_the_log_is_sendable_and_goes
     }
 }
 
+TEST(chat_crash, at_every_store_call_of_resume_the_next_one_goes_on) {
+    const int calls = calls_of_a_whole_turn();
+    for (int first = 2; first <= calls; first += 4)
+        for (int second = 1; second <= calls; second += 2)
+            for (const bool after : {false, true}) {
+                const std::string when = "call " + std::to_string(first) + " of chat, then " +
+                                         std::to_string(second) + " of resume" +
+                                         (after ? ", carried out" : ", refused");
+                auto store = memory_store();
+                StatelessModel model;
+                Kitchen kitchen;
+                Traffic one, two, three;
+                {
+                    Memory memory(std::make_unique<WrappedStore>(*store, one, Fault{first, true}));
+                    (void)chat(memory, alice, {.messages = hello}, model,
+                               {.tools = kitchen.tools()});
+                }
+                {
+                    Memory memory(
+                        std::make_unique<WrappedStore>(*store, two, Fault{second, after}));
+                    (void)resume(memory, alice, model, {.tools = kitchen.tools()});
+                }
+                expect_sendable(*store, when);
+                EXPECT_TRUE(kitchen.nothing_twice()) << when;
+                Memory memory(std::make_unique<WrappedStore>(*store, three));
+                if (!memory.head(alice)) continue;
+                const auto done = resume(memory, alice, model, {.tools = kitchen.tools()});
+                ASSERT_TRUE(done) << when << ": " << done.error().message;
+                EXPECT_EQ(done->text, "all done") << when;
+                EXPECT_TRUE(kitchen.nothing_twice()) << when;
+                EXPECT_TRUE(all_answered(memory)) << when;
+                expect_sendable(*store, when);
+            }
+}
+
+TEST(chat_crash, cut_anywhere_while_it_resumes_the_log_is_sendable_and_goes_on) {
+    const std::vector<std::string> streams = {stream_of_calls("a", R"({"n":1})"),
+                                              stream_of_calls("b", R"({"n":2})"),
+                                              stream_of_text("all done")};
+    for (std::size_t round = 0; round < streams.size(); ++round) {
+        const std::size_t step = std::max<std::size_t>(1, streams[round].size() / 40);
+        for (std::size_t cut = 0; cut < streams[round].size(); cut += step) {
+            const std::string when =
+                "round " + std::to_string(round) + ", byte " + std::to_string(cut);
+            // The first process dies before any answer came; the next one resumes and is cut off.
+            Upstream upstream;
+            upstream.add({.status = 400, .body = "{}"});
+            for (std::size_t i = 0; i < round; ++i) upstream.add(event_stream_reply(streams[i]));
+            UpstreamReply broken = event_stream_reply(streams[round]);
+            broken.cut_at = cut;
+            broken.reset = cut % 2 == 1;
+            upstream.add(broken);
+            // Whatever is asked again.
+            for (std::size_t i = round; i < streams.size(); ++i)
+                upstream.add(event_stream_reply(streams[i]));
+            auto model = make_http_model(
+                {.name = "m", .url = upstream.url(), .retries = 0, .proxy = "none"});
+            ASSERT_TRUE(model);
+            auto store = memory_store();
+            Kitchen kitchen;
+            Traffic traffic;
+            Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+            const auto listen = [](const ChatEvent&) { return true; };
+            ASSERT_FALSE(chat(memory, alice, {.messages = hello}, **model,
+                              {.tools = kitchen.tools(), .on_event = listen}));
+            for (int tries = 0; tries < 3; ++tries) {
+                const auto done =
+                    resume(memory, alice, **model, {.tools = kitchen.tools(), .on_event = listen});
+                EXPECT_TRUE(kitchen.nothing_twice()) << when;
+                expect_sendable(*store, when);
+                if (done) {
+                    EXPECT_TRUE(all_answered(memory)) << when;
+                    break;
+                }
+            }
+            const auto view = memory.view(alice);
+            ASSERT_TRUE(view) << when;
+            EXPECT_EQ(text_of(view->items[0].message), "book a table") << when;
+        }
+    }
+}
+
+TEST(chat_crash, a_hundred_short_messages_stay_in_order_under_a_limit_of_twenty) {
+    Memory memory(memory_store(), {.policy = "keep_last_n"});
+    const auto model = make_echo_model();
+    for (int i = 0; i < 100; ++i) {
+        const std::string said = user("message " + std::to_string(i));
+        const auto done = chat(memory, alice, {.messages = said}, *model);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_LE(done->begun.view.items.size(), 20u);
+        EXPECT_EQ(text_of(done->begun.view.items.back().message), "message " + std::to_string(i));
+    }
+    EXPECT_EQ(memory.head(alice)->messages, 200u) << "the log has all of them";
+}
+
 TEST(chat_crash, after_message_50_of_100_nothing_is_lost) {
     auto store = memory_store();
     const auto model = make_echo_model();

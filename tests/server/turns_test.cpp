@@ -101,6 +101,38 @@ TEST(repeated_chat, tells_the_compaction_of_the_first_time) {
     EXPECT_EQ(twice.header("Idempotent-Replayed"), "true");
 }
 
+TEST(streamed_chat, tells_a_compaction_before_the_answer) {
+    const Running running;
+    running.ask("POST", conversations + "/a/messages",
+                R"({"messages":[{"role":"user","content":"1"},{"role":"assistant","content":"2"},)"
+                R"({"role":"user","content":"3"},{"role":"assistant","content":"4"}]})");
+    const Told told =
+        running.ask("POST", chat_route,
+                    R"({"conversation_id":"a","message":"5","stream":true,"memory_strategy":)"
+                    R"({"passes":[{"pass":"keep_last","messages":2}],"triggers":{"messages":3}}})");
+    const std::string& body = told.response.body;
+    const std::size_t start = body.find("event: start\n"), at = body.find("event: compaction\n");
+    const std::size_t delta = body.find("event: delta\n"), done = body.find("event: done\n");
+    ASSERT_NE(at, std::string::npos) << body;
+    EXPECT_LT(start, at);
+    EXPECT_LT(at, delta);
+    EXPECT_LT(delta, done);
+    const std::size_t from = body.find("data: ", at) + 6;
+    const std::string json = body.substr(from, body.find('\n', from) - from);
+    const auto event = parse_json(json);
+    ASSERT_TRUE(event) << json;
+    EXPECT_EQ(event->root().find("outcome")->string(), "done");
+    EXPECT_EQ(event->root().find("trigger_reason")->string(), "messages");
+    for (const std::string_view field :
+         {"strategy",          "compacted_count",   "compacted_call_ids", "compacted_tool_names",
+          "compacted_inputs",  "compacted_outputs", "keep_turns",         "trigger_turns",
+          "clear_tool_inputs", "excluded_tools",    "included_tools",     "total_items_before",
+          "total_items_after", "turns_before",      "turns_after",        "token_budget",
+          "token_soft_budget", "tokens_before",     "tokens_after",       "level"})
+        EXPECT_TRUE(event->root().find(field)) << field << " in " << json;
+    EXPECT_EQ(body.find("event: compaction\n", at + 1), std::string::npos) << "told once";
+}
+
 TEST(finish, refuses_a_turn_that_was_never_begun) {
     const Running running;
     running.ask("POST", conversations + "/a/messages",

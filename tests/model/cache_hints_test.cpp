@@ -1,0 +1,61 @@
+// What a provider's prompt cache is told: a key, or marks, and neither where it was said already.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "model/request_body.h"
+#include "support/upstream.h"
+
+namespace palimpsest {
+namespace {
+
+std::vector<Message> hello() {
+    return {make_message(FormatId::openai_chat, Role::user, "Hello?").value()};
+}
+
+std::string body_of(FormatId format, std::string_view parameters = {}) {
+    const std::vector<Message> messages = hello();
+    const auto body = write_model_request(dialect_of(format), "m",
+                                          {.messages = messages,
+                                           .parameters = parameters,
+                                           .fields_format = format,
+                                           .cache_key = "k1"},
+                                          {}, 100, false);
+    EXPECT_TRUE(body) << body.error().message;
+    return body ? body->json : "";
+}
+
+TEST(cache_hints, openai_is_told_a_key_in_both_formats) {
+    for (const FormatId format : {FormatId::openai_chat, FormatId::openai_responses})
+        EXPECT_NE(body_of(format).find(R"("prompt_cache_key":"k1")"), std::string::npos)
+            << body_of(format);
+}
+
+TEST(cache_hints, a_key_of_the_callers_own_stays_the_only_one) {
+    const std::string body = body_of(FormatId::openai_chat, R"({"prompt_cache_key":"mine"})");
+    EXPECT_NE(body.find(R"("prompt_cache_key":"mine")"), std::string::npos) << body;
+    EXPECT_EQ(body.find("k1"), std::string::npos) << body;
+}
+
+TEST(cache_hints, anthropic_is_told_by_marks_and_no_key) {
+    const std::string body = body_of(FormatId::anthropic);
+    EXPECT_NE(body.find(R"("cache_control":{"type":"ephemeral"})"), std::string::npos) << body;
+    EXPECT_EQ(body.find("prompt_cache_key"), std::string::npos) << body;
+}
+
+// A server of the format that is not its own provider may refuse a field that it does not know.
+TEST(cache_hints, other_servers_of_the_format_get_no_key) {
+    Upstream upstream({{.body = R"({"choices":[{"message":{"role":"assistant","content":"hi"},)"
+                                R"("finish_reason":"stop"}]})"}});
+    Endpoint endpoint;
+    endpoint.name = "m";
+    endpoint.url = upstream.url();
+    endpoint.proxy = "none";
+    const std::vector<Message> messages = hello();
+    const auto reply =
+        make_http_model(endpoint).value()->call({.messages = messages, .cache_key = "k1"}, {});
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(upstream.requests().at(0).body.find("prompt_cache_key"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace palimpsest
