@@ -55,6 +55,58 @@ TEST(chat, a_tool_round_runs_the_tool_and_asks_the_model_again) {
     EXPECT_NE(model.tools.find(R"("name":"look")"), std::string::npos);
 }
 
+TEST(chat, compacts_between_tool_rounds_and_keeps_the_running_pair) {
+    Memory memory = memory_with(
+        {user("old one"), assistant("old two"), user("old three"), assistant("old four")});
+    ScriptedModel model;
+    Counter counter;
+    model.asks_for({{"look", R"({"at":1})"}}).says("done");
+    std::string order;
+    const auto listen = [&](const ChatEvent& event) {
+        using Kind = ChatEvent::Kind;
+        if (event.kind == Kind::compaction) order += "compaction ";
+        if (event.kind == Kind::tool_finished) order += "tool ";
+        if (event.kind == Kind::usage) order += "round ";
+        return true;
+    };
+    const auto done = chat(memory, alice,
+                           {.messages = hello,
+                            .policy = R"({"triggers":{"messages":6},)"
+                                      R"("passes":[{"pass":"keep_last","turns":1}]})"},
+                           model, {.tools = {counter.tool()}, .on_event = listen});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(model.sent.at(0), "old one old two old three old four hello");
+    EXPECT_EQ(model.sent.at(1), R"(hello call:c1 saw {"at":1})");
+    EXPECT_EQ(order, "round tool compaction round ");
+}
+
+TEST(chat, nothing_is_compacted_without_a_policy) {
+    Memory memory = open_memory();
+    ScriptedModel model;
+    for (int i = 0; i < 30; ++i) {
+        model.says("yes");
+        ASSERT_TRUE(chat(memory, alice, {.messages = hello}, model));
+    }
+    EXPECT_EQ(memory.view(alice)->items.size(), 60u);
+    EXPECT_TRUE(memory.log(alice, {.kinds = only(EntryKind::compaction)})->empty());
+}
+
+TEST(chat, an_answer_that_ran_into_its_limit_is_kept_and_said_to_be) {
+    Memory memory = open_memory();
+    ScriptedModel model;
+    model.says("and so on and").says("on");
+    Reply cut = model.take();
+    cut.stop = StopReason::length;
+    ScriptedModel cutting;
+    cutting.plays(std::move(cut)).says("on");
+    const auto done = chat(memory, alice, {.messages = hello}, cutting);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->stop, StopReason::length);
+    EXPECT_EQ(done->text, "and so on and");
+    ASSERT_TRUE(chat(memory, alice, {.messages = hello}, cutting));
+    EXPECT_EQ(cutting.sent.at(1), "hello and so on and hello");
+}
+
 TEST(chat, the_preamble_is_sent_in_every_round_and_never_stored) {
     Memory memory = open_memory();
     ScriptedModel model;

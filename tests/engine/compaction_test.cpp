@@ -439,6 +439,37 @@ TEST(overflow, that_cannot_be_helped_is_an_error_and_asks_no_third_time) {
         EXPECT_EQ(smaller.error().code, ErrorCode::budget_unreachable);
 }
 
+TEST(overflow, without_a_policy_is_passed_on) {
+    Memory memory = open_memory();
+    talk_about_numbers(memory, alice);
+    SmallModel model;
+    model.least = 3;
+    const std::string said = user("go on");
+    const auto turn = chat(memory, alice, {.messages = said}, model);
+    ASSERT_FALSE(turn.has_value());
+    EXPECT_TRUE(is_context_overflow(turn.error()));
+    EXPECT_EQ(model.sent.size(), 1u);
+    EXPECT_EQ(text_of(memory.view(alice)->items.back().message), "go on");
+}
+
+TEST(compaction, is_done_at_most_once_for_each_call_whatever_the_length) {
+    for (const int turns : {0, 1, 5, 20, 60, 120}) {
+        const auto summarizer = std::make_shared<FakeSummarizer>();
+        Memory memory(memory_store(), {.summarizer = summarizer});
+        for (int i = 0; i < turns; ++i)
+            ASSERT_TRUE(memory.append(alice, {.messages = "[" + user("a number " + words(20)) +
+                                                          "," + assistant("a number") + "]"}));
+        const auto begun = say(memory, alice, "go on",
+                               R"({"triggers":{"messages":10},"passes":[)"
+                               R"({"pass":"summarize","keep_turns":2,"max_tokens":20}]})");
+        ASSERT_TRUE(begun.has_value()) << begun.error().message;
+        const std::size_t due = 2 * turns + 1 > 10 ? 1 : 0;
+        EXPECT_EQ(memory.log(alice, {.kinds = only(EntryKind::compaction)})->size(), due) << turns;
+        EXPECT_EQ(summarizer->calls, static_cast<int>(due)) << turns;
+        EXPECT_EQ(memory.summaries(alice)->size(), due) << turns;
+    }
+}
+
 // ---- the provider's cache -----------------------------------------------------------------------
 
 TEST(cache_misses, are_told_after_three_in_a_row_with_the_first_byte_that_changed) {
