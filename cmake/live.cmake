@@ -5,6 +5,7 @@ set(suites conformance_test differential_test model_store stores_under_test wire
 list(TRANSFORM suites PREPEND ${CMAKE_SOURCE_DIR}/tests/store/)
 list(TRANSFORM suites APPEND .cpp)
 add_executable(live_test ${live_files} ${suites} ${CMAKE_SOURCE_DIR}/tests/engine/properties_test.cpp
+               ${CMAKE_SOURCE_DIR}/tests/engine/compaction_properties_test.cpp
                ${CMAKE_SOURCE_DIR}/tests/support/servers.cpp ${CMAKE_SOURCE_DIR}/tests/support/fault_proxy.cpp)
 target_include_directories(live_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(live_test PRIVATE GTest::gtest pal_conformance pal_engine)

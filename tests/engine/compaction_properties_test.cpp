@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 
@@ -126,6 +127,24 @@ TEST(compaction_properties, hold_over_random_talks_and_policies) {
         ASSERT_FALSE(HasFatalFailure());
     }
     EXPECT_GT(compactions, 60);
+}
+
+// Of tests/live: whichever server runs.
+TEST(compaction_properties, hold_over_stores_on_servers) {
+    bool any = false;
+    for (const char* variable : {"PAL_TEST_POSTGRES", "PAL_TEST_REDIS", "PAL_TEST_CLUSTER"}) {
+        if (!std::getenv(variable)) continue;
+        any = true;
+        for (unsigned seed = 1; seed <= 6; ++seed) {
+            std::string url = std::getenv(variable);
+            url.replace(url.find("UNIQUE"), 6,
+                        "compaction" + std::to_string(::getpid()) + "_" + std::to_string(seed));
+            int compactions = 0;
+            talk_over(url, seed, compactions);
+            ASSERT_FALSE(HasFatalFailure());
+        }
+    }
+    if (!any) GTEST_SKIP() << "no server runs; live_test starts one";
 }
 
 TEST(compaction_properties, hold_over_every_embedded_store) {

@@ -44,6 +44,36 @@ TEST(live, two_servers_serve_the_same_conversations_without_losing_or_reordering
     }
 }
 
+TEST(live, turns_that_wait_for_each_other_never_mix_over_two_servers) {
+    const std::string url = unique(running().url());
+    Memory first(open_good(url), {.turns = Turns::wait}),
+        second(open_good(url), {.turns = Turns::wait});
+    std::vector<std::jthread> all;
+    for (int me = 0; me < 8; ++me)
+        all.emplace_back([&, me] {
+            Memory& memory = me % 2 == 0 ? first : second;
+            const std::string said = user("q" + std::to_string(me));
+            const auto begun = memory.begin(alice, {.messages = said});
+            ASSERT_TRUE(begun) << begun.error().message;
+            const auto answer =
+                make_message(FormatId::openai_chat, Role::assistant, "a" + std::to_string(me));
+            const auto done = memory.finish(*begun, {.message = *answer});
+            ASSERT_TRUE(done) << done.error().message;
+        });
+    all.clear();
+    const auto view = first.view(alice);
+    ASSERT_TRUE(view) << view.error().message;
+    ASSERT_EQ(view->items.size(), 16u);
+    for (std::size_t i = 0; i < 16; i += 2)
+        EXPECT_EQ(text_of(view->items[i].message).substr(1),
+                  text_of(view->items[i + 1].message).substr(1));
+    const auto held = first.begin(alice, {.messages = user("x"), .turns = Turns::refuse});
+    ASSERT_TRUE(held) << held.error().message;
+    const auto refused = second.begin(alice, {.messages = user("y"), .turns = Turns::refuse});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::conflict);
+}
+
 TEST(live, sixteen_clients_of_two_servers_see_no_anomaly) {
     const std::string url = unique(running().url());
     const auto result =

@@ -182,5 +182,52 @@ class ChatAtATerminal(PalTest):
         self.assertEqual(self.said(), ["hello?"])
 
 
+class Summarising(http.server.BaseHTTPRequestHandler):
+    """A model that writes summaries; what it was told is kept."""
+
+    def do_POST(self):
+        self.server.told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        answer = {"id": "c", "object": "chat.completion", "model": "m", "choices": [
+            {"index": 0, "finish_reason": "stop",
+             "message": {"role": "assistant", "content": "They spoke of ORD-4711."}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 8}}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class SummariserOfTheSettings(PalTest):
+    def test_writes_summaries_with_its_own_prompt_in_one_call(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Summarising)
+        server.told, server.daemon_threads = [], True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.write("prompt.txt", "Only order numbers, please.")
+        self.write("palimpsest.toml", 'summarizer = "small"\nsummarizer_prompt = "prompt.txt"\n'
+                   f'[models.small]\nurl = "http://127.0.0.1:{server.server_address[1]}/v1"\n')
+        talk = [{"role": "user", "content": "the order is ORD-4711 " + "and so on " * 60},
+                {"role": "assistant", "content": "noted " * 60},
+                {"role": "user", "content": "thanks"}]
+        self.ok("append", "a", stdin=json.dumps(talk))
+        policy = '{"passes":[{"pass":"summarize","keep_turns":1,"max_tokens":40}]}'
+        self.ok("compact", "a", "--policy", policy)
+        summary = self.ok("summary", "a", "--json").lines()[0]
+        self.assertIn("They spoke of ORD-4711.", summary["text"])
+        self.assertEqual(summary["model"], "small")
+        self.assertEqual(len(server.told), 1)
+        self.assertEqual(server.told[0]["messages"][0]["content"], "Only order numbers, please.")
+
+    def test_a_model_that_is_not_there_is_refused_by_name(self):
+        self.write("palimpsest.toml", 'summarizer = "nobody"\n')
+        self.assertIn("nobody", self.fails(2, "invalid_request", "append", "a", stdin="{}"))
+
+
 if __name__ == "__main__":
     main()
