@@ -1,4 +1,4 @@
-// copy, backup, keys: a store as a whole.
+// copy, backup: a store as a whole.
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,8 +8,6 @@
 #include "cli/progress.h"
 #include "store/copy.h"
 #include "store/remote_store.h"
-#include "store/seal.h"
-#include "store/sealed_store.h"
 
 namespace palimpsest {
 namespace {
@@ -19,34 +17,10 @@ constexpr Flag copy_flag_table[] = {
     {"to-encryption-key", "SOURCE", "Encrypts the copy: file:PATH, env:NAME or command:COMMAND."},
     {"all-tenants", "", "Every tenant, not only --tenant."},
 };
-constexpr Flag keys_flag_table[] = {
-    {"to", "SOURCE", "rotate: the new master key: file:PATH, env:NAME or command:COMMAND."},
-};
-
-Result<int> rotate_keys(Invocation& call) {
-    const auto to = call.arguments.get("to");
-    if (!to || call.settings.encryption_key.empty())
-        return fail(ErrorCode::invalid_request,
-                    "pal keys rotate needs --encryption-key OLD and --to NEW");
-    PAL_TRY(masters, read_master_keys(*to + "," + call.settings.encryption_key));
-    PAL_TRY(inner, open_store(call.settings.store, {.create = false, .raw = true}));
-    PAL_TRY(sealed, SealedStore::is_sealed(*inner));
-    if (!sealed) return fail(ErrorCode::invalid_request, "this store is not encrypted");
-    PAL_TRY(changed, SealedStore::rotate(*inner, masters));
-    if (call.json())
-        call.out.json_line("{\"changed\":" + std::to_string(changed) + ",\"master\":\"" +
-                           masters.front().id + "\"}");
-    else
-        call.out.line("sealed " + std::to_string(changed) + " keys with the master key " +
-                      masters.front().id + "; destroy the old one to make old backups unreadable");
-    return 0;
-}
-
 }  // namespace
 
-extern const Flags copy_flags, keys_flags;
+extern const Flags copy_flags;
 const Flags copy_flags = copy_flag_table;
-const Flags keys_flags = keys_flag_table;
 
 Result<int> run_copy(Invocation& call) {
     const auto to = call.arguments.get("to");
@@ -84,21 +58,6 @@ Result<int> run_backup(Invocation& call) {
         call.out.json_line("{\"path\":" + json_string(path) + "}");
     else
         call.out.line("backed up to " + printable(path) + "; restore is opening it");
-    return 0;
-}
-
-Result<int> run_keys(Invocation& call) {
-    const std::string& what = call.arguments[0];
-    if (what == "rotate") return rotate_keys(call);
-    if (what != "new" || call.arguments.size() < 2)
-        return fail(ErrorCode::invalid_request,
-                    "pal keys new FILE makes a master key; pal keys rotate changes it");
-    PAL_TRY(id, write_new_key(call.arguments[1]));
-    if (call.json())
-        call.out.json_line("{\"master\":\"" + id + "\"}");
-    else
-        call.out.line("wrote the master key " + id + " to " + printable(call.arguments[1]) +
-                      "; without it an encrypted store cannot be read: keep a copy elsewhere");
     return 0;
 }
 

@@ -14,6 +14,7 @@ constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o2
                                                 "p50k_base",  "r50k_base",   "approx"};
 constexpr std::string_view log_levels[] = {"quiet", "info"};
 constexpr std::string_view turns_names[] = {"allow", "wait", "refuse", "fork"};
+constexpr std::string_view without_keys_words[] = {"anyone may use it"};
 constexpr std::uint64_t mib = 1u << 20;
 
 constexpr Setting table[] = {
@@ -149,6 +150,20 @@ constexpr Setting table[] = {
      0,
      {},
      "Where the server listens; port 0 takes any free one."},
+    {"hosts",
+     &Settings::hosts,
+     SettingKind::text,
+     SettingScope::server,
+     "NAMES",
+     0,
+     0,
+     {},
+     "Names that requests may have in Host, separated by commas; without it the local ones on "
+     "loopback, any elsewhere."},
+    {"without_keys", &Settings::without_keys, SettingKind::choice, SettingScope::server, "WORDS", 0,
+     0, without_keys_words,
+     "Lets a server whose store has no keys listen beyond loopback: whoever reaches it may do "
+     "everything."},
     {"body_bytes_max",
      &Settings::body_bytes_max,
      SettingKind::size,

@@ -36,6 +36,8 @@ struct Settings {
     std::string turns = "allow";
     std::uint64_t turn_wait_ms = 30'000;
     std::string listen = "127.0.0.1:7420";
+    std::string hosts = {};
+    std::string without_keys = {};
     std::uint64_t body_bytes_max = 64u << 20;
     std::uint64_t connections_max = 10'000;
     std::uint64_t network_threads = 1;

@@ -18,6 +18,15 @@ bool is_own_origin(std::string_view origin, std::string_view host) {
     return false;
 }
 
+bool is_own_host(std::string_view authority, bool loopback, const std::vector<std::string>& hosts) {
+    if (hosts.empty()) return !loopback || is_local_authority(authority);
+    const std::size_t colon = authority.rfind(':');
+    const bool port = colon != authority.npos && all_digits(authority.substr(colon + 1));
+    const std::string_view name = port ? authority.substr(0, colon) : authority;
+    return std::ranges::any_of(
+        hosts, [&](const std::string& host) { return equal_without_case(name, host); });
+}
+
 }  // namespace
 
 bool is_loopback(std::string_view host) {
@@ -34,10 +43,15 @@ bool is_local_authority(std::string_view authority) {
     return false;
 }
 
-Result<void> check_origin(const HttpRequest& request) {
-    if (request.headers.count("Host") != 1 || !is_local_authority(request.header("Host")))
+Result<void> check_origin(const HttpRequest& request, bool loopback,
+                          const std::vector<std::string>& hosts) {
+    if (request.headers.count("Host") != 1 || !is_own_host(request.header("Host"), loopback, hosts))
         return fail(ErrorCode::forbidden,
-                    "this server answers to localhost, 127.0.0.1 and [::1] only", "Host");
+                    loopback && hosts.empty()
+                        ? "this server answers to localhost, 127.0.0.1 and [::1] only"
+                        : "this server does not answer to that name; the setting `hosts` lists "
+                          "those it has",
+                    "Host");
     if (request.method == "GET" || request.method == "HEAD") return {};
     const std::optional<std::string_view> origin = request.headers.find("Origin");
     if (origin && !is_own_origin(*origin, request.header("Host")))

@@ -11,11 +11,13 @@ constexpr auto between_looks = std::chrono::seconds(1);
 constexpr std::size_t jobs_at_once = 16;
 
 // A look that fails is simply repeated: jobs stay in the store until they are done.
-void run(const std::stop_token& stop, Memory& memory, const std::string& tenant) {
+void run(const std::stop_token& stop, Memory& memory,
+         const std::function<std::vector<std::string>()>& tenants) {
     std::mutex mutex;
     std::condition_variable_any woken;
     while (!stop.stop_requested()) {
-        (void)memory.run_jobs(tenant, jobs_at_once, stop);
+        for (const std::string& tenant : tenants())
+            if (!stop.stop_requested()) (void)memory.run_jobs(tenant, jobs_at_once, stop);
         memory.write_usage();
         std::unique_lock lock(mutex);
         woken.wait_for(lock, stop, between_looks, [] { return false; });
@@ -24,9 +26,9 @@ void run(const std::stop_token& stop, Memory& memory, const std::string& tenant)
 
 }  // namespace
 
-JobRunner::JobRunner(Memory& memory, std::string tenant)
-    : thread_([&memory, tenant = std::move(tenant)](const std::stop_token& stop) {
-          run(stop, memory, tenant);
+JobRunner::JobRunner(Memory& memory, std::function<std::vector<std::string>()> tenants)
+    : thread_([&memory, tenants = std::move(tenants)](const std::stop_token& stop) {
+          run(stop, memory, tenants);
       }) {}
 
 }  // namespace palimpsest

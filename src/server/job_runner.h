@@ -1,8 +1,10 @@
 // job_runner: does due summaries while the server runs, on a thread of its own. Several servers on
 // one store share the work: a job is claimed with a lease (see Memory::run_jobs).
 #pragma once
+#include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "palimpsest/memory.h"
 
@@ -11,7 +13,8 @@ namespace palimpsest {
 class JobRunner {
 public:
     // The memory must outlive it. Stops when it is destroyed, after the job that is being done.
-    JobRunner(Memory& memory, std::string tenant);
+    // `tenants` gives whose jobs they are, from that thread.
+    JobRunner(Memory& memory, std::function<std::vector<std::string>()> tenants);
 
 private:
     std::jthread thread_;

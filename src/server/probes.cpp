@@ -2,6 +2,36 @@
 #include "server/rest.h"
 
 namespace palimpsest {
+namespace {
+
+constexpr std::string_view landing_page = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Palimpsest</title>
+<style>body{font:16px/1.5 sans-serif;max-width:46em;margin:3em auto;padding:0 1em}
+pre{background:#f4f4f4;padding:1em;overflow:auto}</style></head><body>
+<h1>Palimpsest</h1>
+<p>The memory of conversations with language models: it keeps every word and sends only what
+matters. This server runs.</p>
+<h2>Point a client at it</h2>
+<pre>OPENAI_BASE_URL=http://HOST/v1
+ANTHROPIC_BASE_URL=http://HOST</pre>
+<p>A call of <code>/v1/chat/completions</code> or <code>/v1/messages</code> with the header
+<code>X-Conversation-Id: NAME</code> is remembered under that name;
+<code>/v1/responses</code> and <code>/v1/conversations</code> are stateful by themselves.</p>
+<h2>Or talk to it directly</h2>
+<pre>curl http://HOST/api/v1/chat -H 'Content-Type: application/json' \
+     -d '{"conversation_id":"alice","message":"Hello"}'</pre>
+<p><a href="/openapi.json">Every route</a> &middot; <a href="/readyz">is it ready?</a> &middot;
+<a href="/metrics">metrics</a></p>
+</body></html>
+)";
+
+// What names and addresses are made of; nothing that means something in HTML.
+bool is_host_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == ':' || c == '-' || c == '[' || c == ']';
+}
+
+}  // namespace
 
 Result<RouteReply> get_health(Call&) {
     return RouteReply{.body = R"({"status":"ok"})"};
@@ -24,8 +54,19 @@ Result<RouteReply> get_ready(Call& call) {
     return reply;
 }
 
+// The address is the one that the client used, so that what it shows can be copied.
+Result<RouteReply> get_landing(Call& call) {
+    std::string host;
+    for (const char c : call.request.header("Host"))
+        if (is_host_character(c)) host += c;
+    std::string page(landing_page);
+    for (std::size_t at = 0; (at = page.find("HOST", at)) != page.npos; at += host.size())
+        page.replace(at, 4, host);
+    return RouteReply{.body = std::move(page), .type = std::string(call.route.type)};
+}
+
 Result<RouteReply> get_openapi(Call& call) {
-    return RouteReply{.body = call.site.openapi};
+    return RouteReply{.body = *call.site.openapi};
 }
 
 }  // namespace palimpsest

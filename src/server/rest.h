@@ -10,6 +10,7 @@ namespace palimpsest {
 Result<RouteReply> get_health(Call& call);
 Result<RouteReply> get_ready(Call& call);
 Result<RouteReply> get_openapi(Call& call);
+Result<RouteReply> get_landing(Call& call);
 
 // conversations.cpp
 Result<RouteReply> create_conversation(Call& call);

@@ -18,6 +18,7 @@
 #include "net/http.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
+#include "server/access.h"
 #include "server/models.h"
 
 namespace palimpsest {
@@ -34,7 +35,7 @@ struct Site {
     std::shared_ptr<RunningTurns> running;
     std::string tenant;       // whose conversations these are
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
-    std::string openapi = {};
+    std::shared_ptr<const std::string> openapi = {};
     std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
     bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
 };
@@ -87,6 +88,7 @@ struct Call {
     std::string key = {};                   // Idempotency-Key
     std::optional<Seq> if_match = {};
     Outlet* out = nullptr;  // never null inside a route's function
+    ApiKey caller = {};     // who asks; its tenant is the site's
 
     // Members of the body. Wrong kinds cannot be met here: the schema was checked.
     std::optional<JsonValue> field(std::string_view name) const;
@@ -132,6 +134,8 @@ struct Route {
     std::string_view request = {};  // the schema of the body; empty: it takes none
     std::span<const Parameter> query = {};
     bool if_match = false;  // honoured; where it is not it is refused
+    // What a key must allow; none: read for GET, write for the others.
+    std::optional<Scope> scope = {};
     // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq
     // of the first time. Null where the store's own key does it
     // and the function can be called again.

@@ -145,14 +145,18 @@ constexpr std::string_view one = "/api/v1/conversations/{id}";
 // clang-format off
 constexpr Route table[] = {
     {.method = "GET", .pattern = "/healthz", .function = get_health,
-     .summary = "Is the process alive?", .reply = "Health"},
+     .summary = "Is the process alive?", .reply = "Health", .scope = Scope::open},
     {.method = "GET", .pattern = "/readyz", .function = get_ready,
-     .summary = "Does the store answer, and how durable is it?", .reply = "Ready"},
+     .summary = "Does the store answer, and how durable is it?", .reply = "Ready",
+     .scope = Scope::open},
     {.method = "GET", .pattern = "/metrics", .function = get_metrics,
      .summary = "Counters, in the text format of Prometheus", .reply = "Metrics",
-     .type = "text/plain; version=0.0.4; charset=utf-8"},
+     .scope = Scope::admin, .type = "text/plain; version=0.0.4; charset=utf-8"},
     {.method = "GET", .pattern = "/openapi.json", .function = get_openapi,
-     .summary = "This description", .reply = "OpenApi"},
+     .summary = "This description", .reply = "OpenApi", .scope = Scope::open},
+    {.method = "GET", .pattern = "/", .function = get_landing,
+     .summary = "What this is and how to point a client at it", .reply = "Landing",
+     .scope = Scope::open, .type = "text/html; charset=utf-8"},
 
     {.method = "POST", .pattern = conversations, .function = create_conversation,
      .summary = "Create a conversation", .status = 201, .reply = "Conversation",
@@ -370,7 +374,7 @@ constexpr Route table[] = {
 
     {.method = "POST", .pattern = "/internal/store/{operation}", .function = call_store,
      .summary = "For commands on the store that this process holds; needs the lock file's token",
-     .body = BodyKind::bytes, .type = "application/octet-stream"},
+     .scope = Scope::open, .body = BodyKind::bytes, .type = "application/octet-stream"},
 };
 // clang-format on
 

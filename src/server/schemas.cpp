@@ -337,6 +337,7 @@ constexpr Schema table[] = {
      R"({"type":"object","description":"an element of 'tools'"})",
      R"({"type":"function","function":{"name":"recall","description":"Fetches what was left out",
         "parameters":{"type":"object","properties":{}}}})"},
+    {"Landing", R"({"type":"string"})", R"("<!doctype html>")"},
     {"Metrics",
      R"({"type":"string"})",
      R"("memory_trigger_total{strategy=\"compact\",trigger=\"tokens\"} 3")"},

@@ -12,10 +12,9 @@
 #include "server/openapi.h"
 #include "server/replay.h"
 #include "server/respond.h"
-#include "server/response_log.h"
 #include "server/retry_key.h"
 #include "server/router.h"
-#include "server/running_turns.h"
+#include "server/sites.h"
 
 namespace palimpsest {
 namespace {
@@ -73,16 +72,35 @@ struct Outcome {
     std::function<void(const SendEvent& send)> stream;
 };
 
+HttpResponse write_denied(const Denied& denied, const Route& route) {
+    HttpResponse response = write_error(denied.error, {}, route.errors);
+    if (denied.retry_after_s)
+        response.headers.set("Retry-After", std::to_string(denied.retry_after_s));
+    if (denied.error.code == ErrorCode::unauthorized)
+        response.headers.set("WWW-Authenticate", "Bearer");
+    return response;
+}
+
+// A route that waits for a model asks one that its caller may ask.
+Result<void> check_asked(const Call& call) {
+    if (call.route.lane != Lane::slow) return {};
+    const std::string model = call.text("model").value_or(std::string(call.site.model.name()));
+    if (call.caller.may_ask(model)) return {};
+    return fail(ErrorCode::forbidden, "this key may not ask that model", "model");
+}
+
 }  // namespace
 
 struct Server::State {
-    Site site;
+    std::unique_ptr<Sites> sites;
+    std::unique_ptr<Access> access;
     ServerOptions options;
     SchemaSet schemas = {};
     std::uint16_t port = 0;
     std::unique_ptr<HttpServer> http = {};
     std::unique_ptr<JobRunner> jobs = {};
 
+    std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
     Outcome answer(Match match, const HttpRequest& request, Outlet& out);
     Outcome route_and_answer(const HttpRequest& request, Result<Match> match, Outlet& out);
     Task<void> serve(Exchange& exchange);
@@ -90,10 +108,25 @@ struct Server::State {
     void log(const HttpRequest& request, const HttpResponse& response, Instant begun) const;
 };
 
+std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const HttpRequest& request) {
+    const bool reads = route.method == "GET";
+    const Scope scope = route.scope.value_or(reads ? Scope::read : Scope::write);
+    // The probes answer also when the store does not.
+    if (scope == Scope::open) return ApiKey{.tenant = options.tenant};
+    return access->admit(key_text(request.header("Authorization"), request.header("x-api-key")),
+                         scope);
+}
+
 Outcome Server::State::answer(Match match, const HttpRequest& request, Outlet& out) {
     const Route& route = *match.route;
+    const auto caller = admit(route, request);
+    if (!caller) return {write_denied(caller.error(), route), {}};
+    Site& site = sites->of(caller->tenant);
     Result<Call> call = read_call(site, schemas, std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request, route), route.errors), {}};
+    call->caller = *caller;
+    if (const Result<void> asked = check_asked(*call); !asked)
+        return {write_error(asked.error(), {}, route.errors), {}};
     call->out = &out;
     const bool once = route.body == BodyKind::json && !call->key.empty() && !route.own_key;
     Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
@@ -164,24 +197,37 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Model& model, Serv
     return start(memory, std::move(models), std::move(options));
 }
 
+namespace {
+
+Result<void> check_listen(const ServerOptions& options, Access& access) {
+    if (is_loopback(options.host) || options.open_to_anyone) return {};
+    PAL_TRY(keyed, access.has_keys());
+    if (keyed) return {};
+    return fail(ErrorCode::forbidden,
+                "without keys this server listens on loopback only; make one with `pal keys "
+                "create`, or say --without-keys \"anyone may use it\"",
+                "listen");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
                                               ServerOptions options) {
-    if (!is_loopback(options.host))
-        return fail(ErrorCode::forbidden,
-                    "this server has no keys yet, so it listens on loopback only; use 127.0.0.1",
-                    "listen");
     PAL_CHECK(check_id(options.tenant, "tenant"));
     Site site{.memory = memory,
               .model = models.first(),
               .models = std::move(models),
-              .running = std::make_shared<RunningTurns>(),
+              .running = {},  // each site has its own
               .tenant = options.tenant,
               .store_token = options.store_token,
-              .openapi = write_openapi(routes(), palimpsest::schemas()),
-              .responses = std::make_shared<ResponseLog>(memory.store(), options.tenant),
+              .openapi = std::make_shared<const std::string>(
+                  write_openapi(routes(), palimpsest::schemas())),
               .finish_abandoned = options.finish_abandoned};
-    auto state =
-        std::make_unique<State>(State{.site = std::move(site), .options = std::move(options)});
+    auto access = std::make_unique<Access>(memory.store(), options.tenant);
+    PAL_CHECK(check_listen(options, *access));
+    auto state = std::make_unique<State>(State{.sites = std::make_unique<Sites>(std::move(site)),
+                                               .access = std::move(access),
+                                               .options = std::move(options)});
     for (const Route& route : routes())
         for (const Parameter& row : route.query) state->schemas.add(row.schema);
     HttpServerOptions http{
@@ -191,8 +237,9 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
         .quick_threads = state->options.store_threads,
         .max_body_bytes = state->options.body_bytes_max,
         .max_connections = state->options.connections_max};
-    http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
-        const Result<void> allowed = check_origin(request);
+    http.screen = [local = is_loopback(state->options.host), hosts = state->options.hosts](
+                      const HttpRequest& request) -> std::optional<HttpResponse> {
+        const Result<void> allowed = check_origin(request, local, hosts);
         if (allowed) return {};
         HttpResponse response = write_error(allowed.error(), {});
         response.headers.set("x-request-id", new_request_id());
@@ -207,7 +254,8 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
     PAL_TRY(port, state->http->start());
     state->port = port;
     if (state->options.run_jobs)
-        state->jobs = std::make_unique<JobRunner>(memory, state->options.tenant);
+        state->jobs = std::make_unique<JobRunner>(
+            memory, [sites = state->sites.get()] { return sites->tenants(); });
     return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
@@ -223,11 +271,11 @@ void Server::stop(std::chrono::milliseconds grace) {
         std::condition_variable_any woken;
         std::unique_lock lock(mutex);
         if (woken.wait_for(lock, stopped, grace, [] { return false; }); !stopped.stop_requested())
-            state_->site.responses->interrupt();
+            state_->sites->interrupt();
     });
     state_->http->stop(static_cast<int>(grace.count()));
     hurry = {};
-    state_->site.responses->stop();
+    state_->sites->stop();
 }
 
 }  // namespace palimpsest

@@ -1,8 +1,8 @@
 // server: Palimpsest over HTTP. Starts, listens, stops; everything it can do is in routes.cpp.
 //
 // Store work runs on workers, never on a network thread. Every answer carries x-request-id; an
-// answer that a client must not repeat by itself carries x-should-retry: false. Until there are
-// keys it listens on loopback only.
+// answer that a client must not repeat by itself carries x-should-retry: false. While its store has
+// no keys it listens on loopback only (see access.h).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
@@ -19,9 +20,12 @@ namespace palimpsest {
 
 struct ServerOptions {
     std::string host = "127.0.0.1";
-    std::uint16_t port = 0;  // 0: any free one
-    std::string tenant = "default";
-    std::string store_token = {};  // for the internal store route; empty: it is closed
+    std::uint16_t port = 0;               // 0: any free one
+    std::string tenant = "default";       // of requests without a key
+    bool open_to_anyone = false;          // may listen beyond loopback without keys
+    std::vector<std::string> hosts = {};  // names that Host may have; empty: on loopback the local
+                                          // ones, else any
+    std::string store_token = {};         // for the internal store route; empty: it is closed
     std::size_t body_bytes_max = std::size_t{64} << 20;
     std::size_t connections_max = 10'000;
     int network_threads = 1;

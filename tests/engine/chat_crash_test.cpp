@@ -262,7 +262,8 @@ TEST(chat_crash, cut_anywhere_in_a_three_round_turn_the_log_is_sendable_and_goes
             expect_sendable(*store, when);
             // Whatever the listener heard is in the log.
             std::string kept;
-            for (const Item& item : memory.view(alice)->items)
+            const View view = memory.view(alice).value();
+            for (const Item& item : view.items)
                 if (item.message.shape.role == Role::assistant && item.message.shape.text) {
                     const auto parts = read_parts(item.message);
                     for (const Part& part : parts->parts)

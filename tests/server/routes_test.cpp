@@ -20,6 +20,7 @@ constexpr Step steps[] = {
     {"GET", "/healthz", ""},
     {"GET", "/readyz", ""},
     {"GET", "/openapi.json", ""},
+    {"GET", "/", ""},
     {"GET", "/metrics", ""},
     {"GET", "/api/v1/recall-tool?format=anthropic", ""},
     {"POST", "/api/v1/conversations", R"({"id":"a/b","owner":"ann","metadata":{"n":1}})"},

@@ -28,7 +28,8 @@ TEST_F(SearchRoute, gives_rows_best_first) {
         EXPECT_EQ(row.find("conversation_id")->string(), "a");
         EXPECT_EQ(row.find("seq")->integer(), 1);
         EXPECT_EQ(row.find("snippet")->string(), "The \u00abgate\u00bb for \u00abOslo\u00bb is 12");
-        EXPECT_EQ(row.find("message")->raw(), R"({"role":"user","content":"The gate for Oslo is 12"})");
+        EXPECT_EQ(row.find("message")->raw(),
+                  R"({"role":"user","content":"The gate for Oslo is 12"})");
         EXPECT_EQ(row.find("in_view")->boolean(), true);
         break;
     }

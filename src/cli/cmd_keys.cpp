@@ -1,0 +1,194 @@
+// keys: those of clients (create, list, revoke), and the master key of an encrypted store (new,
+// rotate).
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/time.h"
+#include "cli/command.h"
+#include "server/access.h"
+#include "store/remote_store.h"
+#include "store/seal.h"
+#include "store/sealed_store.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr Flag flags[] = {
+    {"to", "SOURCE", "rotate: the new master key: file:PATH, env:NAME or command:COMMAND."},
+    {"scopes", "LIST", "create: of read, write, admin; default: read,write."},
+    {"models", "LIST", "create: the models that it may ask, separated by commas; default: all."},
+    {"rate", "N", "create: requests a minute at most; default: no limit."},
+    {"ttl", "SECONDS", "create: how long it is good; default: until it is revoked."},
+};
+
+Result<std::unique_ptr<Store>> open_keys(const Invocation& call, bool create) {
+    return open_store_or_holder(call.settings.store,
+                                {.create = create, .encryption_key = call.settings.encryption_key});
+}
+
+Result<std::uint64_t> number_of(const Invocation& call, std::string_view flag) {
+    const auto text = call.arguments.get(flag);
+    if (!text) return 0;
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (read.ec == std::errc() && read.ptr == text->data() + text->size() && number > 0 &&
+        number <= 1'000'000'000)
+        return number;
+    return fail(ErrorCode::invalid_request,
+                "--" + std::string(flag) + " takes a whole number from 1 to 1000000000",
+                std::string(flag));
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(','), text.size());
+        if (end > 0) parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+void write_key(JsonWriter& out, const ApiKey& key) {
+    out.field("id", key.id).field("name", key.name).field("tenant", key.tenant);
+    out.key("scopes").begin_array();
+    for (const std::string& scope : split_list(scopes_text(key.scopes))) out.string(scope);
+    out.end_array().key("models").begin_array();
+    for (const std::string& model : key.models) out.string(model);
+    out.end_array().key("per_minute").number(key.per_minute);
+    out.field("created_at", format_time(key.created)).key("expires_at");
+    key.expires ? out.string(format_time(*key.expires)) : out.null();
+}
+
+void print_key(Invocation& call, const ApiKey& key, std::string_view text) {
+    std::string line;
+    JsonWriter out(line);
+    out.begin_object();
+    write_key(out, key);
+    if (!text.empty()) out.field("key", text);
+    out.end_object();
+    call.out.json_line(std::move(line));
+}
+
+Result<int> create(Invocation& call) {
+    ApiKey key{.name = call.arguments.size() > 1 ? call.arguments[1] : "",
+               .tenant = call.settings.tenant};
+    PAL_TRY(scopes, parse_scopes(call.arguments.get("scopes").value_or("read,write")));
+    PAL_TRY(rate, number_of(call, "rate"));
+    PAL_TRY(seconds, number_of(call, "ttl"));
+    key.scopes = scopes;
+    key.per_minute = rate;
+    key.models = split_list(call.arguments.get("models").value_or(""));
+    if (seconds > 0) key.expires = system_now() + std::chrono::seconds(seconds);
+    PAL_TRY(store, open_keys(call, true));
+    PAL_TRY(made, create_key(*store, std::move(key)));
+    if (call.json()) {
+        print_key(call, made.key, made.text);
+        return 0;
+    }
+    call.out.line(made.text);
+    if (isatty(STDERR_FILENO))
+        std::fputs(("key " + made.key.id + " of tenant " + printable(made.key.tenant) + " may " +
+                    scopes_text(made.key.scopes) +
+                    "; it is shown this once. From now on a server on this store wants a key with "
+                    "every request\n")
+                       .c_str(),
+                   stderr);
+    return 0;
+}
+
+Result<int> list(Invocation& call) {
+    PAL_TRY(store, open_keys(call, false));
+    PAL_TRY(keys, list_keys(*store));
+    if (call.json()) {
+        for (const ApiKey& key : keys) print_key(call, key, {});
+        return 0;
+    }
+    Table table({"ID", "TENANT", "SCOPES", "RATE", "MODELS", "CREATED", "NAME"});
+    for (const ApiKey& key : keys) {
+        std::string models;
+        for (const std::string& model : key.models) models += (models.empty() ? "" : ",") + model;
+        table.add({key.id, printable(key.tenant), scopes_text(key.scopes),
+                   key.per_minute ? std::to_string(key.per_minute) + "/min" : "-",
+                   models.empty() ? "all" : printable(models), format_time(key.created),
+                   printable(key.name)});
+    }
+    table.print(call.out);
+    return 0;
+}
+
+Result<int> revoke(Invocation& call) {
+    if (call.arguments.size() < 2)
+        return fail(ErrorCode::invalid_request, "pal keys revoke needs the id of a key");
+    PAL_TRY(store, open_keys(call, false));
+    if (const auto done = revoke_key(*store, call.arguments[1]); !done) {
+        if (done.error().code != ErrorCode::not_found) return std::unexpected(done.error());
+        return fail(ErrorCode::not_found, "there is no key " + printable(call.arguments[1]) +
+                                              "; `pal keys list` shows those that are there");
+    }
+    if (call.json())
+        call.out.json_line("{\"revoked\":" + json_string(call.arguments[1]) + "}");
+    else
+        call.out.line("revoked " + printable(call.arguments[1]) +
+                      "; running servers refuse it within two seconds");
+    return 0;
+}
+
+Result<int> rotate_keys(Invocation& call) {
+    const auto to = call.arguments.get("to");
+    if (!to || call.settings.encryption_key.empty())
+        return fail(ErrorCode::invalid_request,
+                    "pal keys rotate needs --encryption-key OLD and --to NEW");
+    PAL_TRY(masters, read_master_keys(*to + "," + call.settings.encryption_key));
+    PAL_TRY(inner, open_store(call.settings.store, {.create = false, .raw = true}));
+    PAL_TRY(sealed, SealedStore::is_sealed(*inner));
+    if (!sealed) return fail(ErrorCode::invalid_request, "this store is not encrypted");
+    PAL_TRY(changed, SealedStore::rotate(*inner, masters));
+    if (call.json())
+        call.out.json_line("{\"changed\":" + std::to_string(changed) + ",\"master\":\"" +
+                           masters.front().id + "\"}");
+    else
+        call.out.line("sealed " + std::to_string(changed) + " keys with the master key " +
+                      masters.front().id + "; destroy the old one to make old backups unreadable");
+    return 0;
+}
+
+Result<int> make_master(Invocation& call) {
+    if (call.arguments.size() < 2)
+        return fail(ErrorCode::invalid_request, "pal keys new needs the FILE for the master key");
+    PAL_TRY(id, write_new_key(call.arguments[1]));
+    if (call.json())
+        call.out.json_line("{\"master\":\"" + id + "\"}");
+    else
+        call.out.line("wrote the master key " + id + " to " + printable(call.arguments[1]) +
+                      "; without it an encrypted store cannot be read: keep a copy elsewhere");
+    return 0;
+}
+
+struct Act {
+    std::string_view name;
+    Result<int> (*run)(Invocation& call);
+};
+constexpr Act acts[] = {{"create", create},
+                        {"list", list},
+                        {"revoke", revoke},
+                        {"new", make_master},
+                        {"rotate", rotate_keys}};
+
+}  // namespace
+
+extern const Flags keys_flags;
+const Flags keys_flags = flags;
+
+Result<int> run_keys(Invocation& call) {
+    for (const Act& act : acts)
+        if (act.name == call.arguments[0]) return act.run(call);
+    return fail(ErrorCode::invalid_request,
+                "pal keys create, list and revoke are about clients' keys; new and rotate about "
+                "the master key of an encrypted store");
+}
+
+}  // namespace palimpsest

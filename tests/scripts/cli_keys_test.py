@@ -1,0 +1,50 @@
+"""Keys of clients, from outside: made, listed, revoked, and wanted by a running server."""
+import time
+import urllib.error
+import urllib.request
+
+from pal_run import PalTest, main, start_server
+
+
+class Keys(PalTest):
+    def status(self, address, key=None):
+        request = urllib.request.Request(f"http://{address}/api/v1/conversations")
+        if key:
+            request.add_header("Authorization", "Bearer " + key)
+        try:
+            return urllib.request.urlopen(request, timeout=30).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def test_a_key_is_shown_once_and_listed_without_its_text(self):
+        made = self.ok("keys", "create", "app", "--scopes", "read", "--rate", "60", "--json").json()
+        self.assertTrue(made["key"].startswith("pal_" + made["id"] + "_"))
+        row = self.ok("keys", "list", "--json").json()
+        self.assertEqual({k: row[k] for k in ("id", "name", "tenant", "scopes", "per_minute")},
+                         {"id": made["id"], "name": "app", "tenant": "default", "scopes": ["read"],
+                          "per_minute": 60})
+        self.assertNotIn("key", row)
+        self.ok("keys", "revoke", made["id"])
+        self.assertEqual(self.ok("keys", "list", "--json").out, "")
+        self.fails(4, "not_found", "keys", "revoke", made["id"])
+        self.fails(2, "invalid_request", "keys", "create", "--scopes", "root")
+        self.fails(2, "invalid_request", "keys", "bogus")
+
+    def test_a_running_server_learns_of_keys(self):
+        _, address = start_server(self)
+        self.assertEqual(self.status(address), 200)
+        key = self.ok("keys", "create").out.strip()
+        self.wait_for(lambda: self.status(address) == 401)
+        self.assertEqual(self.status(address, key), 200)
+        self.ok("keys", "revoke", self.ok("keys", "list", "--json").json()["id"])
+        self.wait_for(lambda: self.status(address, key) == 401)
+
+    def wait_for(self, true):
+        end = time.monotonic() + 30
+        while not true():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()
