@@ -14,6 +14,8 @@ Result<Answer> ask_model(Model& model, const ModelRequest& request, const OnText
                     "the model " + std::string(model.name()) + " answered without a message");
     Answer answer;
     answer.message = std::move(reply.messages.back());
+    reply.messages.pop_back();
+    answer.earlier = std::move(reply.messages);
     answer.interrupted = reply.interrupted;
     if (reply.usage)
         answer.usage = {.input = reply.usage->input_tokens,

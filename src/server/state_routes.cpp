@@ -74,12 +74,13 @@ Result<RouteReply> chat_with_state(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(format, format_of(call));
     PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(turn, chat_with_state(state_of(call),
                                   {.messages = messages,
                                    .format = format,
                                    .model = std::string(model->name()),
                                    .tools = raw_of(call, "tools"),
-                                   .parameters = raw_of(call, "parameters")},
+                                   .parameters = std::move(parameters)},
                                   *model, options_of(call), {.others_pending = true}));
     return RouteReply{.body = write_turn(turn)};
 }

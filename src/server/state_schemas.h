@@ -58,6 +58,7 @@ inline constexpr Schema state_schemas[] = {
         "format":{"$ref":"#/components/schemas/Format"},"model":{"type":"string"},
         "memory_strategy":{"type":["object","string"]},"tools":{"type":"array",
         "items":{"type":"object"}},"parameters":{"type":"object"},
+        "response_format":{"type":"object"},
         "provider":{"type":"string"},"bad_state":{"type":"string",
         "enum":["discard","salvage","fail"]},"keep":{"type":"string","enum":["view","log"]},
         "shape":{"type":"string","enum":["own","same","goaitools","ailoop"]}}})",

@@ -2,6 +2,7 @@
 #include "server/turn_body.h"
 
 #include "core/metadata.h"
+#include "model/request_body.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -14,14 +15,24 @@ void write_usage(JsonWriter& out, const Usage& usage) {
     out.key("reasoning_tokens").number(usage.reasoning).end_object();
 }
 
-void write_calls(JsonWriter& out, const Message& message) {
+namespace {
+
+void write_calls_of(JsonWriter& out, const Message& message) {
+    const Result<Parts> parts = read_parts(message);
+    if (!parts) return;
+    for (const Part& part : parts->parts)
+        if (const ToolCall* call = std::get_if<ToolCall>(&part)) {
+            out.begin_object().field("id", call->id).field("name", call->name);
+            out.field("arguments", call->arguments).end_object();
+        }
+}
+
+}  // namespace
+
+void write_calls(JsonWriter& out, const Answer& answer) {
     out.begin_array();
-    if (const Result<Parts> parts = read_parts(message))
-        for (const Part& part : parts->parts)
-            if (const ToolCall* call = std::get_if<ToolCall>(&part)) {
-                out.begin_object().field("id", call->id).field("name", call->name);
-                out.field("arguments", call->arguments).end_object();
-            }
+    for (const Message& item : answer.earlier) write_calls_of(out, item);
+    write_calls_of(out, answer.message);
     out.end_array();
 }
 
@@ -39,6 +50,19 @@ Result<std::string> said_in(const Call& call) {
     if (many) return std::string(many->raw());
     if (one->is_object()) return std::string(one->raw());
     return R"({"role":"user","content":)" + json_string(one->string()) + "}";
+}
+
+Result<std::string> parameters_in(const Call& call) {
+    const auto shape = call.field("response_format");
+    std::string parameters = raw_of(call, "parameters");
+    if (!shape) return parameters;
+    const auto format = call.text("format");
+    if (format && *format != format_name(FormatId::openai_chat))
+        return fail(ErrorCode::invalid_request,
+                    "'response_format' is a field of openai_chat; in another format say it in "
+                    "'parameters', as its provider does",
+                    "response_format");
+    return with_defaults(R"({"response_format":)" + std::string(shape->raw()) + "}", parameters);
 }
 
 Usage usage_in(const Call& call) {

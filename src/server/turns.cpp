@@ -73,7 +73,7 @@ std::string write_turn(const Begun& begun, std::string_view id, const Answer& an
     out.key("seq").number(finished.seq.value);
     out.key("message").raw(view_of(answer.message.raw));
     if (answer.interrupted) out.key("interrupted").boolean(true);
-    write_calls(out.key("tool_calls"), answer.message);
+    write_calls(out.key("tool_calls"), answer);
     write_usage(out.key("usage"), answer.usage);
     write_end(out, begun, finished);
     return body;
@@ -84,6 +84,7 @@ std::string write_turn(const Begun& begun, std::string_view id, const Answer& an
 Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages,
                          std::string_view model) {
     PAL_TRY(format, format_of(call));
+    PAL_TRY(parameters, parameters_in(call));
     WriteOptions write = call.write(IfAbsent::create);
     write.key = call.key;  // begin, finish and chat share the key of a turn.
     Result<Begun> begun =
@@ -91,7 +92,7 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
                                       .format = format,
                                       .model = std::string(model),
                                       .tools = raw_of(call, "tools"),
-                                      .parameters = raw_of(call, "parameters"),
+                                      .parameters = std::move(parameters),
                                       .policy = raw_of(call, "memory_strategy"),
                                       .agent = call.text("agent_type").value_or(""),
                                       .turns = parse_turns(call.text("turns").value_or("")),
@@ -114,7 +115,8 @@ struct OpenTurn {
     Memory& memory;
     Model& model;
     Begun begun = {};
-    std::string tools = {};
+    std::string tools = {}, parameters = {};
+    FormatId format = FormatId::openai_chat;  // of these
 };
 
 struct Told {
@@ -141,6 +143,8 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
         return ask_model(turn.model,
                          {.messages = messages,
                           .tools = turn.tools,
+                          .parameters = turn.parameters,
+                          .fields_format = turn.format,
                           .cache_key = cache_key,
                           .behind_edit = turn.begun.behind_edit()},
                          on_text);
@@ -200,7 +204,7 @@ Result<void> write_already(JsonWriter& out, Memory& memory, const Begun& begun) 
     PAL_TRY(answer, read_answer(memory, begun));
     out.raw(view_of(answer.message.raw));
     if (answer.interrupted) out.key("interrupted").boolean(true);
-    write_calls(out.key("tool_calls"), answer.message);
+    write_calls(out.key("tool_calls"), answer);
     return {};
 }
 
@@ -287,10 +291,14 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(asked, model_name_of(call, name));
     PAL_TRY(model, call.site.models.choose(asked));
     PAL_TRY(begun, begin_from(call, name, messages, model->name()));
+    PAL_TRY(parameters, parameters_in(call));
+    PAL_TRY(format, format_of(call));
     const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
                                                           .model = *model,
                                                           .begun = std::move(begun),
-                                                          .tools = raw_of(call, "tools")});
+                                                          .tools = raw_of(call, "tools"),
+                                                          .parameters = std::move(parameters),
+                                                          .format = format});
     const std::optional<JsonValue> stream = call.field("stream");
     if (stream && stream->boolean() == true)
         return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
