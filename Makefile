@@ -4,47 +4,55 @@
 # make bench     measures, ratios in one run          make eval      holds us against PAL_DATA
 # make sanitize  every test under ASan+UBSan and TSan make coverage  lines and branches
 # make soak      kills, power cuts, full disks        make fuzz      parsers against anything
+# make install   puts it, its service and its completion under PREFIX (/usr/local), below DESTDIR
 # make test-live runs the examples against OpenAI or Anthropic, with a key in the environment
 .DEFAULT_GOAL := build
-.PHONY: install build run test bench eval format coverage sanitize soak fuzz test-live
+.PHONY: packages install build run test bench eval format coverage sanitize soak fuzz test-live
 
 JOBS ?= $(shell nproc)
 # configure PRESET: quiet unless it fails.
 configure = mkdir -p build && cmake --preset $(1) > build/configure-$(1).log 2>&1 || { cat build/configure-$(1).log; exit 1; }
 
-install:
+packages:
 	@packaging/install
 
-build: install
+build: packages
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target pal
+
+PREFIX ?= /usr/local
+install: build
+	@install -D -m 755 build/release/pal $(DESTDIR)$(PREFIX)/bin/pal
+	@install -D -m 644 packaging/palimpsest.service $(DESTDIR)$(PREFIX)/lib/systemd/system/palimpsest.service
+	@mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	@build/release/pal completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pal
 
 run: build
 	@exec build/release/pal serve
 
-test: install
+test: packages
 	@$(call configure,dev)
 	@cmake --build build/dev -j $(JOBS)
 	@ctest --test-dir build/dev --output-on-failure -j $(JOBS)
 
-bench: install
+bench: packages
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target benches
 	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
 	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || exit 1; done
 
-eval: install
+eval: packages
 	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target evals diff_tokens
 	@for program in build/release/eval_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
 	@for script in bench/*/eval_*.py; do echo "== $$(basename $$script)"; python3 $$script build/release || exit 1; done
 
-sanitize: install
+sanitize: packages
 	@for preset in asan tsan; do echo "== $$preset"; cmake --preset $$preset > /dev/null && cmake --build build/$$preset -j $(JOBS) && \
 	    ctest --test-dir build/$$preset --output-on-failure -j $(JOBS) -E 'scripts\.(guards|coroutine_lint)' || exit 1; done
 
-coverage: install
+coverage: packages
 	@$(call configure,coverage)
 	@cmake --build build/coverage -j $(JOBS)
 	@find build/coverage -name '*.gcda' -delete
@@ -55,7 +63,7 @@ coverage: install
 
 # Thousands of kills, a fault at every call of the disk, damage, power cuts; each on sqlite and files.
 # An hour and more.
-soak: install
+soak: packages
 	@$(call configure,dev)
 	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test
 	@PAL_KILL_CYCLES=10000 python3 tests/scripts/store_kill_test.py build/dev .
@@ -76,11 +84,11 @@ fuzz:
 	@cd build/fuzz && for program in fuzz_*; do [ -x "$$program" ] && [ -f "$$program" ] || continue; echo "== $$program"; \
 	    mkdir -p corpus_$$program && ./$$program -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -print_final_stats=1 -verbosity=0 corpus_$$program || exit 1; done
 
-format: install
+format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
 
 # The examples against the real services, with the keys in the environment.
-test-live: install
+test-live: packages
 	@if [ -z "$$OPENAI_API_KEY$$ANTHROPIC_API_KEY" ]; then \
 	    echo "skipped: set OPENAI_API_KEY or ANTHROPIC_API_KEY"; exit 0; fi; \
 	$(call configure,release); cmake --build build/release -j $(JOBS) --target examples && \

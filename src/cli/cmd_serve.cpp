@@ -18,6 +18,10 @@
 namespace palimpsest {
 namespace {
 
+constexpr Flag flags[] = {
+    {"check", "", "Only try whether the server would start: settings, store, models, keys."},
+};
+
 std::string authority(const Listen& listen) {
     const bool six = listen.host.find(':') != std::string::npos;
     return (six ? "[" + listen.host + "]" : listen.host) + ":" + std::to_string(listen.port);
@@ -100,12 +104,47 @@ void announce(Invocation& call, const std::string& address) {
     call.out.line("Ctrl-C stops it");
 }
 
+ServerOptions options_of(const Settings& settings, const Listen& listen) {
+    ServerOptions options{.host = listen.host,
+                          .port = listen.port,
+                          .tenant = settings.tenant,
+                          .open_to_anyone = !settings.without_keys.empty(),
+                          .hosts = split_hosts(settings.hosts),
+                          .body_bytes_max = settings.body_bytes_max,
+                          .connections_max = settings.connections_max,
+                          .network_threads = static_cast<int>(settings.network_threads),
+                          .store_threads = static_cast<int>(settings.store_threads)};
+    if (settings.log_level == "info") options.log = write_log_line;
+    return options;
+}
+
+// Whether `serve` would start with these settings: store, models, keys and address. The port may be
+// in use, by the very server that is to be replaced; so a free one is tried.
+Result<int> check_settings(Invocation& call, Listen listen) {
+    listen.port = 0;
+    PAL_TRY(memory, open_memory(call.settings, {}));
+    PAL_TRY(models, open_models(call.settings));
+    PAL_CHECK(Server::start(memory, std::move(models), options_of(call.settings, listen)));
+    const Durability durability = memory.store().durability();
+    if (call.json())
+        call.out.json_line("{\"status\":\"ok\",\"durability\":" + json_string(durability.level) +
+                           "}");
+    else
+        call.out.line("these settings are good; the store keeps what it acknowledges: " +
+                      printable(durability.level));
+    return 0;
+}
+
 }  // namespace
+
+extern const Flags serve_flags;
+const Flags serve_flags = flags;
 
 Result<int> run_serve(Invocation& call) {
     const sigset_t signals = block_stop_signals();
     const Settings& settings = call.settings;
     PAL_TRY(listen, parse_listen(settings.listen));
+    if (call.arguments.has("check")) return check_settings(call, listen);
     PAL_TRY(port, free_port(listen));
     listen.port = port;
     const std::string token = hex(random_log_id());
@@ -115,18 +154,9 @@ Result<int> run_serve(Invocation& call) {
             open_memory(settings, {.holder_address = authority(listen), .holder_token = token},
                         std::move(background)));
     PAL_TRY(models, open_models(settings));
-    ServerOptions options{.host = listen.host,
-                          .port = listen.port,
-                          .tenant = settings.tenant,
-                          .open_to_anyone = !settings.without_keys.empty(),
-                          .hosts = split_hosts(settings.hosts),
-                          .store_token = token,
-                          .body_bytes_max = settings.body_bytes_max,
-                          .connections_max = settings.connections_max,
-                          .network_threads = static_cast<int>(settings.network_threads),
-                          .store_threads = static_cast<int>(settings.store_threads),
-                          .run_jobs = true};
-    if (settings.log_level == "info") options.log = write_log_line;
+    ServerOptions options = options_of(settings, listen);
+    options.store_token = token;
+    options.run_jobs = true;
     PAL_TRY(server, Server::start(memory, std::move(models), std::move(options)));
     announce(call, authority(listen));
     PAL_CHECK(call.out.flush());

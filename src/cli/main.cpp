@@ -19,7 +19,7 @@ extern const Flags copy_flags, doctor_flags, erase_flags, export_flags, import_f
 extern const Flags append_flags, bench_flags, breakdown_flags, chat_flags, checkpoint_flags,
     checkpoints_flags, compact_flags, convert_flags, count_flags, diff_flags, edit_flags,
     encode_flags, fork_flags, list_flags, log_flags, reindex_flags, repair_flags, retract_flags,
-    search_flags, simulate_flags, summary_flags, validate_flags, view_flags;
+    search_flags, serve_flags, simulate_flags, summary_flags, validate_flags, view_flags;
 Result<void> prepare_append(Invocation& call);
 Result<void> prepare_document(Invocation& call);
 Result<int> run_append(Invocation& call);
@@ -77,7 +77,7 @@ constexpr StoreUse none = StoreUse::none, read = StoreUse::read, write = StoreUs
 constexpr Command table[] = {
     // name, arguments, what it does, store, settings, flags, function
     {"serve", "", "Serve the store over HTTP, until Ctrl-C.",
-     none, serve_scopes, nullptr, run_serve},
+     none, serve_scopes, &serve_flags, run_serve},
     {"chat", "[ID]", "Talk with the model; one line is one message.",
      write, chat_scopes, &chat_flags, run_chat},
     {"append", "ID [FILE]", "Append messages (JSON, a list, JSON Lines); print the new end.",

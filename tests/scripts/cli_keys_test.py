@@ -39,6 +39,14 @@ class Keys(PalTest):
         self.ok("keys", "revoke", self.ok("keys", "list", "--json").json()["id"])
         self.wait_for(lambda: self.status(address, key) == 401)
 
+    def test_serve_check_tells_whether_a_server_would_start(self):
+        self.assertIn("these settings are good", self.ok("serve", "--check").out)
+        start_server(self)
+        self.ok("serve", "--check")
+        self.fails(3, "forbidden", "serve", "--check", "--listen", "0.0.0.0:0")
+        self.ok("serve", "--check", "--listen", "0.0.0.0:0", "--without-keys", "anyone may use it")
+        self.fails(2, "invalid_request", "serve", "--check", "--model", "")
+
     def wait_for(self, true):
         end = time.monotonic() + 30
         while not true():
