@@ -19,7 +19,7 @@ std::uint64_t tokens_in(const PassInput& input, const Group& group) {
 
 bool is_free(const PassInput& input, std::size_t g, bool summaries) {
     if (input.shields[g] != Shield::none) return false;
-    return summaries || input.items[input.groups[g].first].kind != ItemKind::summary;
+    return summaries || input.treatments[input.groups[g].first] != Treatment::folded;
 }
 
 // Marks turn by turn; inside the newest turn group by group.

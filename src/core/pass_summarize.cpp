@@ -54,6 +54,11 @@ const Item& first_item(const PassInput& input, std::size_t g) {
     return input.items[input.groups[g].first];
 }
 
+// Known without a look at the item itself, which would be far away.
+bool is_summary(const PassInput& input, std::size_t g) {
+    return input.treatments[input.groups[g].first] == Treatment::folded;
+}
+
 bool is_exchange(const PassInput& input, std::size_t g) {
     return !first_item(input, g).message.shape.calls.empty();
 }
@@ -63,7 +68,7 @@ bool refolds(const PassInput& input) {
     if (input.occasion->totals.summary_tokens == 0) return false;
     std::uint64_t summaries = 0;
     for (std::size_t g = 0; g < input.groups.size(); ++g)
-        if (first_item(input, g).kind == ItemKind::summary) summaries += tokens_in(input, g);
+        if (is_summary(input, g)) summaries += tokens_in(input, g);
     return summaries > (input.has_target ? input.target / 4 : input.used / 2);
 }
 
@@ -79,7 +84,7 @@ Groups foldable(const PassInput& input, const Options& options) {
     for (std::size_t g = 0; g < border; ++g) {
         if (input.shields[g] != Shield::none) continue;
         if (options.keep_first_user && g == first) continue;
-        if (first_item(input, g).kind == ItemKind::summary && !refold) continue;
+        if (!refold && is_summary(input, g)) continue;
         if (options.order.mode == "tools" && !is_exchange(input, g)) continue;
         out.push_back(g);
     }
@@ -199,7 +204,7 @@ PassResult fold(const PassInput& given, Options options) {
         });
     for (Groups& part : divide(input, all, options)) {
         // A summary by itself is as short as it gets.
-        if (part.size() == 1 && first_item(input, part[0]).kind == ItemKind::summary) continue;
+        if (part.size() == 1 && is_summary(input, part[0])) continue;
         std::uint64_t before = 0;
         for (const std::size_t g : part) before += tokens_in(input, g);
         PlannedEdit edit;

@@ -224,6 +224,7 @@ std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const Plann
         edit.pass = ran.name;
         edit.before.scheme = input_.tools ? input_.tools->scheme() : std::uint16_t{0};
     }
+    if (stretches.size() == 1) stretches[0].items.reserve(items.size());
     for (const std::size_t i : items) {
         const auto after = std::ranges::upper_bound(ranges, items_[i].range.from, {}, &Range::from);
         if (after == ranges.begin()) continue;

@@ -22,9 +22,31 @@ std::vector<Range> without(const std::vector<Range>& ranges, std::vector<Range> 
     return out;
 }
 
+// Nearly always: items stand in the order of their seqs.
+bool in_order(std::span<const Item> items) {
+    for (std::size_t i = 1; i < items.size(); ++i)
+        if (items[i].range.from <= items[i - 1].range.to) return false;
+    return true;
+}
+
+// Then what stands next to each other is one range, with the gaps in between, which hold nothing
+// that is shown.
+std::vector<Range> runs_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
+    std::vector<Range> out;
+    for (std::size_t n = 0; n < chosen.size(); ++n) {
+        const Range& range = items[chosen[n]].range;
+        if (n > 0 && chosen[n] == chosen[n - 1] + 1)
+            out.back().to = range.to;
+        else
+            out.push_back(range);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
+    if (std::ranges::is_sorted(chosen) && in_order(items)) return runs_of(items, chosen);
     std::vector<bool> is_chosen(items.size());
     for (const std::size_t i : chosen) is_chosen[i] = true;
     std::vector<Range> wanted, kept;

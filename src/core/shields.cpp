@@ -21,6 +21,7 @@ bool has_user_words(std::span<const Item> items, const Group& group) {
 }
 
 bool has_protected_item(std::span<const Item> items, const Group& group, const Protect& protect) {
+    if (protect.roles.empty() && !protect.predicate) return false;
     for (std::size_t i = group.first; i <= group.last; ++i) {
         const bool of_role =
             items[i].kind != ItemKind::summary &&
