@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "server/turn_hold.h"
 #include "server/turn_log.h"
 
 #include <fmt/format.h>
@@ -128,6 +129,7 @@ Result<Reply> GatewayTurn::call_model(const TurnEars& ears, bool& told) {
 
 Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
     if (finished()) return tell_again(ears);
+    TurnHold hold(*memory_, begun_);
     bool told = false;
     auto reply = call_model(ears, told);
     if (!reply && !told && is_context_overflow(reply.error()) && !begun_.policy.empty()) {
@@ -135,12 +137,10 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
         begun_ = std::move(smaller);
         reply = call_model(ears, told);
     }
-    if (!reply) {
-        memory_->release(begun_);
-        return std::unexpected(std::move(reply).error());
-    }
+    if (!reply) return std::unexpected(std::move(reply).error());
     PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
     PAL_TRY(finished, memory_->finish(begun_, answer));
+    hold.answered();
     return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};
 }
 

@@ -15,6 +15,7 @@
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
+#include "server/turn_hold.h"
 #include "server/turn_log.h"
 
 namespace palimpsest {
@@ -137,6 +138,7 @@ Result<Told> tell_again(Memory& memory, const Begun& begun, const OnText& on_tex
 
 Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_text);
+    TurnHold hold(turn.memory, turn.begun);
     const auto ask = [&] {
         const std::vector<Message> messages = turn.begun.request();
         const std::string cache_key = turn.begun.cache_key();
@@ -155,11 +157,9 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
         turn.begun = std::move(smaller);
         answer = ask();
     }
-    if (!answer) {
-        turn.memory.release(turn.begun);
-        return std::unexpected(std::move(answer).error());
-    }
+    if (!answer) return std::unexpected(std::move(answer).error());
     PAL_TRY(finished, turn.memory.finish(turn.begun, *answer));
+    hold.answered();
     return Told{*std::move(answer), std::move(finished)};
 }
 

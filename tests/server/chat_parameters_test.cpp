@@ -73,5 +73,16 @@ TEST(chat_parameters, all_items_of_an_answer_are_stored_and_their_calls_told) {
     EXPECT_EQ(site.memory.head({"default", "a"})->messages, 4u);
 }
 
+TEST(exclusive_turns, a_model_that_fails_or_says_nothing_holds_nobody_up) {
+    for (const std::string_view body : {R"({"choices":[]})", "no JSON"}) {
+        Site site(FormatId::openai_chat, body);
+        site.upstream.add({.body = std::string(said_hi)});
+        const std::string ask = R"({"message":"hi","conversation_id":"a","turns":"refuse"})";
+        EXPECT_GE(site.chat(ask).status(), 500) << body;
+        const Told next = site.chat(ask);
+        EXPECT_EQ(next.status(), 200) << next.response.body;
+    }
+}
+
 }  // namespace
 }  // namespace palimpsest
