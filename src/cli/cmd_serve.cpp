@@ -56,6 +56,7 @@ Result<Models> open_models(const Settings& settings) {
         PAL_TRY(model, make_http_model(endpoint));
         models.add(std::move(model));
     }
+    if (settings.unknown_model == "default") models.answer_to_any_name();
     return models;
 }
 
@@ -113,7 +114,9 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
                           .body_bytes_max = settings.body_bytes_max,
                           .connections_max = settings.connections_max,
                           .network_threads = static_cast<int>(settings.network_threads),
-                          .store_threads = static_cast<int>(settings.store_threads)};
+                          .store_threads = static_cast<int>(settings.store_threads),
+                          .turn_threads = static_cast<int>(settings.turns_max),
+                          .finish_abandoned = settings.client_gone == "finish"};
     if (settings.log_level == "info") options.log = write_log_line;
     return options;
 }

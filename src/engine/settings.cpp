@@ -15,6 +15,8 @@ constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o2
 constexpr std::string_view log_levels[] = {"quiet", "info"};
 constexpr std::string_view turns_names[] = {"allow", "wait", "refuse", "fork"};
 constexpr std::string_view without_keys_words[] = {"anyone may use it"};
+constexpr std::string_view gone_choices[] = {"cancel", "finish"};
+constexpr std::string_view unknown_choices[] = {"refuse", "default"};
 constexpr std::uint64_t mib = 1u << 20;
 
 constexpr Setting table[] = {
@@ -200,6 +202,22 @@ constexpr Setting table[] = {
      1024,
      {},
      "Threads that wait for the store."},
+    {"turns_max",
+     &Settings::turns_max,
+     SettingKind::number,
+     SettingScope::server,
+     "N",
+     1,
+     100'000,
+     {},
+     "Model calls and streams at once; more wait for their turn."},
+    {"client_gone", &Settings::client_gone, SettingKind::choice, SettingScope::server, "WHAT", 0, 0,
+     gone_choices,
+     "When the client of a streamed turn has gone: cancel stops the model and keeps what it said; "
+     "finish lets it end. A turn that is not streamed always ends."},
+    {"unknown_model", &Settings::unknown_model, SettingKind::choice, SettingScope::server, "WHAT",
+     0, 0, unknown_choices,
+     "When a client names a model that is not there: refuse it, or let the default model answer."},
     {"grace_ms",
      &Settings::grace_ms,
      SettingKind::number,

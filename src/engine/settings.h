@@ -42,6 +42,9 @@ struct Settings {
     std::uint64_t connections_max = 10'000;
     std::uint64_t network_threads = 1;
     std::uint64_t store_threads = 4;
+    std::uint64_t turns_max = 4'096;
+    std::string client_gone = "cancel";
+    std::string unknown_model = "refuse";
     std::uint64_t grace_ms = 5'000;
     std::string log_level = "info";
     std::vector<OwnModel> models = {};     // of the file alone: [models.NAME]

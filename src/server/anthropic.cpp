@@ -139,6 +139,15 @@ Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited)
     return answer_client(call, std::move(ask));
 }
 
+// Other servers of this format may not count. The provider itself says so in its own words, which
+// then are about something else.
+bool lacks_route(const RouteReply& reply) {
+    if (reply.status != 404 && reply.status != 405 && reply.status != 501) return false;
+    const auto body = parse_json(reply.body);
+    const auto type = body ? body->root().find("type") : std::nullopt;
+    return !type || type->string() != "error";
+}
+
 }  // namespace
 
 Result<RouteReply> create_message(Call& call) {
@@ -160,7 +169,7 @@ Result<RouteReply> count_message_tokens(Call& call) {
     PAL_TRY(model, call.site.models.choose(name));
     if (model->format() == own_format) {
         PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
-        if (relayed && relayed->status < 300) return *std::move(relayed);
+        if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
     const ModelSpec& spec = *find_model(model->server_name()).spec;
     PAL_TRY(tokenizer, open_tokenizer(spec.encoding));

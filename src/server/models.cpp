@@ -17,6 +17,7 @@ Model* Models::find(std::string_view name) const {
 Result<Model*> Models::choose(std::string_view name) const {
     if (name.empty()) return &first();
     if (Model* const found = find(name)) return found;
+    if (any_name_) return &first();
     std::string names;
     for (const auto& model : all_)
         names += (names.empty() ? "" : ", ") + std::string(model->name());

@@ -15,6 +15,8 @@ class Models {
 public:
     // The first model answers where a request names none.
     void add(std::shared_ptr<Model> model);
+    // A name that nobody has means the first model, too.
+    void answer_to_any_name() { any_name_ = true; }
     bool empty() const { return all_.empty(); }
     const std::vector<std::shared_ptr<Model>>& all() const { return all_; }
     Model& first() const { return *all_.front(); }
@@ -26,6 +28,7 @@ public:
 
 private:
     std::vector<std::shared_ptr<Model>> all_;
+    bool any_name_ = false;
 };
 
 }  // namespace palimpsest

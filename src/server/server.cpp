@@ -235,6 +235,7 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
         .port = state->options.port,
         .network_threads = state->options.network_threads,
         .quick_threads = state->options.store_threads,
+        .slow_threads = state->options.turn_threads,
         .max_body_bytes = state->options.body_bytes_max,
         .max_connections = state->options.connections_max};
     http.screen = [local = is_loopback(state->options.host), hosts = state->options.hosts](

@@ -30,7 +30,8 @@ struct ServerOptions {
     std::size_t connections_max = 10'000;
     int network_threads = 1;
     int store_threads = 4;
-    bool run_jobs = false;  // does due summaries; the Memory must leave them to the background
+    int turn_threads = 4'096;  // each waits for a model; started when needed
+    bool run_jobs = false;     // does due summaries; the Memory must leave them to the background
     // When the client of a streamed turn has gone the model is stopped and what it said so far is
     // kept; with this it may finish.
     bool finish_abandoned = false;

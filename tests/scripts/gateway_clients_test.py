@@ -58,7 +58,7 @@ def python_command():
     if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode:
         return None, "pip is not installed"
     reason = fetch([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
-                    "--target", folder, *PYTHON_PACKAGES], "pip.fetched")
+                    "--no-compile", "--target", folder, *PYTHON_PACKAGES], "pip.fetched")
     return ["env", "PYTHONPATH=" + folder, sys.executable,
             os.path.join(SCRIPTS, "gateway_clients.py")], reason
 
