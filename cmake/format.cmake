@@ -20,7 +20,7 @@ foreach(file ${fuzz_files})
     add_test(NAME fuzz.${name} COMMAND ${name} 15000)
     set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300)
   endif()
-  target_link_libraries(${name} PRIVATE pal_format)
+  target_link_libraries(${name} PRIVATE pal_format pal_core)
   add_dependencies(fuzzers ${name})
 endforeach()
 

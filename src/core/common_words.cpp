@@ -1,168 +1,205 @@
-// The small words of each language, folded and sorted by their bytes.
+// The small words of all languages, folded; the bits say of which languages.
 #include "core/common_words.h"
+
+#include <array>
+#include <cstdint>
+#include <iterator>
 
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view english[] = {
-    "a",      "about",   "after",     "again",    "all",       "also",    "am",         "an",
-    "and",    "any",     "are",       "aren",     "as",        "at",      "be",         "because",
-    "been",   "before",  "being",     "between",  "both",      "but",     "by",         "can",
-    "cannot", "could",   "couldn",    "d",        "did",       "didn",    "do",         "does",
-    "doesn",  "doing",   "don",       "down",     "during",    "each",    "few",        "for",
-    "from",   "further", "had",       "hadn",     "has",       "hasn",    "have",       "haven",
-    "having", "he",      "her",       "here",     "hers",      "herself", "him",        "himself",
-    "his",    "how",     "i",         "if",       "in",        "into",    "is",         "isn",
-    "it",     "its",     "itself",    "just",     "ll",        "m",       "me",         "might",
-    "more",   "most",    "must",      "my",       "myself",    "no",      "nor",        "not",
-    "now",    "of",      "off",       "on",       "once",      "only",    "or",         "other",
-    "our",    "ours",    "ourselves", "out",      "over",      "own",     "re",         "s",
-    "same",   "she",     "should",    "shouldn",  "so",        "some",    "such",       "t",
-    "than",   "that",    "the",       "their",    "theirs",    "them",    "themselves", "then",
-    "there",  "these",   "they",      "this",     "those",     "through", "to",         "too",
-    "under",  "until",   "up",        "ve",       "very",      "was",     "wasn",       "we",
-    "were",   "weren",   "what",      "when",     "where",     "which",   "while",      "who",
-    "whom",   "whose",   "why",       "will",     "with",      "won",     "would",      "wouldn",
-    "you",    "your",    "yours",     "yourself", "yourselves"};
+struct CommonWord {
+    std::string_view word;
+    Languages languages;
+};
 
-constexpr std::string_view german[] = {
-    "aber",   "alle",  "als",  "also",  "am",    "an",     "auch",  "auf",   "aus",  "bei",
-    "bin",    "bis",   "bist", "da",    "damit", "dann",   "das",   "dass",  "dein", "deine",
-    "dem",    "den",   "denn", "der",   "des",   "dich",   "die",   "dir",   "doch", "du",
-    "durch",  "ein",   "eine", "einem", "einen", "einer",  "eines", "er",    "es",   "euch",
-    "für",    "hab",   "habe", "haben", "hat",   "hatte",  "hier",  "ich",   "ihm",  "ihn",
-    "ihr",    "ihre",  "im",   "in",    "ist",   "ja",     "jetzt", "kann",  "kein", "keine",
-    "können", "man",   "mein", "meine", "mich",  "mir",    "mit",   "muss",  "nach", "nicht",
-    "noch",   "nur",   "oder", "ohne",  "schon", "sehr",   "sein",  "seine", "sich", "sie",
-    "sind",   "so",    "soll", "um",    "und",   "uns",    "unter", "vom",   "von",  "vor",
-    "war",    "waren", "was",  "wenn",  "wer",   "werden", "wie",   "wir",   "wird", "wo",
-    "wurde",  "zu",    "zum",  "zur",   "über"};
+constexpr std::size_t longest = 14;
 
-constexpr std::string_view french[] = {
-    "ai",    "au",   "aux",  "avec",   "avez",  "bien", "c",    "ce",    "ces",   "cette", "comme",
-    "d",     "dans", "de",   "des",    "donc",  "du",   "elle", "elles", "en",    "est",   "et",
-    "eu",    "fait", "il",   "ils",    "j",     "je",   "l",    "la",    "le",    "les",   "leur",
-    "lui",   "m",    "ma",   "mais",   "me",    "mes",  "moi",  "mon",   "n",     "ne",    "nos",
-    "notre", "nous", "on",   "ont",    "ou",    "où",   "par",  "pas",   "plus",  "pour",  "qu",
-    "quand", "que",  "quel", "quelle", "qui",   "s",    "sa",   "sans",  "se",    "ses",   "si",
-    "son",   "sont", "sur",  "t",      "ta",    "te",   "tes",  "toi",   "ton",   "tout",  "très",
-    "tu",    "un",   "une",  "vos",    "votre", "vous", "y",    "à",     "était", "été",   "être"};
+// clang-format off
+constexpr CommonWord table[] = {
+    {"a", 0x6039}, {"aan", 0x40}, {"aber", 0x2}, {"about", 0x1}, {"această", 0x4000},
+    {"acest", 0x4000}, {"aceste", 0x4000}, {"af", 0x100}, {"after", 0x1}, {"again", 0x1},
+    {"ai", 0x4}, {"al", 0x4068}, {"ale", 0x4000}, {"algo", 0x8}, {"all", 0x1}, {"alla", 0xa0},
+    {"alle", 0x302}, {"als", 0x42}, {"also", 0x3}, {"am", 0x4003}, {"ama", 0x1000}, {"an", 0x3},
+    {"anche", 0x20}, {"and", 0x1}, {"any", 0x1}, {"ao", 0x10}, {"aos", 0x10}, {"ar", 0x4000},
+    {"are", 0x4001}, {"aren", 0x1}, {"as", 0x11}, {"at", 0x301}, {"att", 0x80}, {"até", 0x10},
+    {"au", 0x4004}, {"auch", 0x2}, {"auf", 0x2}, {"aus", 0x2}, {"aux", 0x4}, {"av", 0x280},
+    {"avec", 0x4}, {"avez", 0x4}, {"az", 0x2000}, {"azt", 0x2000}, {"bana", 0x1000},
+    {"bara", 0x80}, {"bare", 0x200}, {"be", 0x2001}, {"because", 0x1}, {"been", 0x1},
+    {"before", 0x1}, {"bei", 0x2}, {"being", 0x1}, {"ben", 0x1000}, {"beni", 0x1000},
+    {"between", 0x1}, {"bien", 0x4}, {"bij", 0x40}, {"bin", 0x2}, {"bir", 0x1000}, {"bis", 0x2},
+    {"bist", 0x2}, {"biz", 0x1000}, {"ble", 0x200}, {"blev", 0x100}, {"bli", 0x200},
+    {"bliver", 0x100}, {"both", 0x1}, {"bu", 0x1000}, {"bunu", 0x1000}, {"but", 0x1}, {"by", 0x1},
+    {"c", 0x4}, {"ca", 0x4000}, {"can", 0x1}, {"cannot", 0x1}, {"care", 0x4000}, {"ce", 0x4004},
+    {"ces", 0x4}, {"cette", 0x4}, {"che", 0x20}, {"chi", 0x20}, {"ci", 0x20}, {"com", 0x10},
+    {"come", 0x20}, {"comme", 0x4}, {"como", 0x18}, {"con", 0x28}, {"cosa", 0x20}, {"could", 0x1},
+    {"couldn", 0x1}, {"csak", 0x2000}, {"cu", 0x4000}, {"cuando", 0x8}, {"cui", 0x20},
+    {"cum", 0x4000}, {"d", 0x5}, {"da", 0x1332}, {"daar", 0x40}, {"daha", 0x1000}, {"dal", 0x20},
+    {"dalla", 0x20}, {"damit", 0x2}, {"dan", 0x40}, {"dann", 0x2}, {"dans", 0x4}, {"dar", 0x4000},
+    {"das", 0x12}, {"dass", 0x2}, {"dat", 0x40}, {"de", 0x73dc}, {"deci", 0x4000}, {"deg", 0x200},
+    {"dei", 0x20}, {"dein", 0x2}, {"deine", 0x2}, {"del", 0x28}, {"dela", 0x10}, {"dele", 0x10},
+    {"della", 0x20}, {"delle", 0x20}, {"dem", 0x382}, {"den", 0x382}, {"denn", 0x2},
+    {"denna", 0x80}, {"der", 0x302}, {"deres", 0x100}, {"des", 0x6}, {"desde", 0x8},
+    {"det", 0x380}, {"detta", 0x80}, {"dette", 0x300}, {"deze", 0x40}, {"değil", 0x1000},
+    {"di", 0x20}, {"dich", 0x2}, {"did", 0x1}, {"didn", 0x1}, {"die", 0x42}, {"dig", 0x180},
+    {"din", 0x4380}, {"dir", 0x2}, {"dit", 0x40}, {"diye", 0x1000}, {"do", 0x11}, {"doch", 0x42},
+    {"doen", 0x40}, {"does", 0x1}, {"doesn", 0x1}, {"dog", 0x100}, {"doing", 0x1}, {"don", 0x1},
+    {"donc", 0x4}, {"donde", 0x8}, {"door", 0x40}, {"dos", 0x18}, {"dove", 0x20}, {"down", 0x1},
+    {"du", 0x386}, {"după", 0x4000}, {"durch", 0x2}, {"during", 0x1}, {"där", 0x80}, {"e", 0x38},
+    {"ea", 0x4000}, {"each", 0x1}, {"ed", 0x20}, {"een", 0x40}, {"efter", 0x180}, {"egy", 0x2000},
+    {"ehkä", 0x400}, {"ei", 0x4400}, {"ein", 0x2}, {"eine", 0x2}, {"einem", 0x2}, {"einen", 0x2},
+    {"einer", 0x2}, {"eines", 0x2}, {"ej", 0x80}, {"el", 0x6008}, {"ela", 0x10}, {"ele", 0x10},
+    {"eles", 0x10}, {"ella", 0x8}, {"elle", 0x4}, {"eller", 0x380}, {"elles", 0x4},
+    {"ellos", 0x8}, {"em", 0x10}, {"en", 0x17cc}, {"end", 0x100}, {"entre", 0x18}, {"er", 0x3c2},
+    {"era", 0x38}, {"es", 0xa}, {"esa", 0x8}, {"ese", 0x8}, {"eso", 0x8}, {"essa", 0x10},
+    {"esse", 0x10}, {"essere", 0x20}, {"est", 0x4}, {"esta", 0x18}, {"este", 0x4008},
+    {"esto", 0x8}, {"estou", 0x10}, {"estoy", 0x8}, {"está", 0x18}, {"et", 0x304}, {"ett", 0x80},
+    {"etter", 0x200}, {"että", 0x400}, {"eu", 0x4014}, {"euch", 0x2}, {"ez", 0x2000},
+    {"ezt", 0x2000}, {"fa", 0x20}, {"fait", 0x4}, {"fel", 0x2000}, {"few", 0x1}, {"fi", 0x4000},
+    {"foi", 0x10}, {"for", 0x301}, {"fost", 0x4000}, {"fra", 0x300}, {"from", 0x1},
+    {"från", 0x80}, {"fue", 0x8}, {"further", 0x1}, {"för", 0x80}, {"für", 0x2}, {"ge", 0x40},
+    {"geen", 0x40}, {"gibi", 0x1000}, {"gli", 0x20}, {"göre", 0x1000}, {"ha", 0x22a8},
+    {"haar", 0x40}, {"hab", 0x2}, {"habe", 0x2}, {"haben", 0x2}, {"had", 0x41}, {"hadde", 0x200},
+    {"hade", 0x80}, {"hadn", 0x1}, {"hai", 0x20}, {"ham", 0x100}, {"han", 0x380},
+    {"hanem", 0x2000}, {"hans", 0x180}, {"har", 0x380}, {"has", 0x1}, {"hasn", 0x1}, {"hat", 0x2},
+    {"hatte", 0x2}, {"havde", 0x100}, {"have", 0x1}, {"haven", 0x1}, {"having", 0x1},
+    {"hay", 0x8}, {"he", 0x409}, {"heb", 0x40}, {"hebben", 0x40}, {"heeft", 0x40},
+    {"hem", 0x1040}, {"hende", 0x100}, {"henne", 0x200}, {"her", 0x1301}, {"here", 0x1},
+    {"hers", 0x1}, {"herself", 0x1}, {"het", 0x40}, {"hier", 0x42}, {"hij", 0x40}, {"him", 0x1},
+    {"himself", 0x1}, {"his", 0x1}, {"ho", 0x20}, {"hoe", 0x40}, {"hogy", 0x2000}, {"hon", 0x80},
+    {"hos", 0x100}, {"how", 0x1}, {"hun", 0x340}, {"hur", 0x80}, {"hva", 0x200}, {"hvad", 0x100},
+    {"hvem", 0x200}, {"hvis", 0x300}, {"hvor", 0x300}, {"hvordan", 0x200}, {"há", 0x10},
+    {"hän", 0x400}, {"här", 0x80}, {"i", 0x3a1}, {"ich", 0x2}, {"if", 0x1}, {"ihm", 0x2},
+    {"ihn", 0x2}, {"ihr", 0x2}, {"ihre", 0x2}, {"ik", 0x40}, {"ikke", 0x300}, {"il", 0x24},
+    {"ile", 0x1000}, {"ils", 0x4}, {"im", 0x2}, {"in", 0x63}, {"ind", 0x100}, {"inn", 0x200},
+    {"inte", 0x80}, {"into", 0x1}, {"io", 0x20}, {"is", 0x2041}, {"ise", 0x1000}, {"isn", 0x1},
+    {"isso", 0x10}, {"ist", 0x2}, {"isto", 0x10}, {"it", 0x1}, {"its", 0x1}, {"itself", 0x1},
+    {"itt", 0x2000}, {"için", 0x1000}, {"j", 0x4}, {"ja", 0x442}, {"jag", 0x80}, {"je", 0x44},
+    {"jeg", 0x300}, {"jer", 0x100}, {"jetzt", 0x2}, {"jo", 0x400}, {"joka", 0x400},
+    {"jos", 0x400}, {"jossa", 0x400}, {"just", 0x1}, {"já", 0x10}, {"kadar", 0x1000},
+    {"kan", 0x3c0}, {"kann", 0x2}, {"kanssa", 0x400}, {"kein", 0x2}, {"keine", 0x2},
+    {"kell", 0x2000}, {"ki", 0x3000}, {"kim", 0x1000}, {"kuin", 0x400}, {"kun", 0x400},
+    {"kunde", 0x80}, {"kunnen", 0x40}, {"können", 0x2}, {"l", 0x4}, {"la", 0x402c}, {"las", 0x8},
+    {"le", 0x602c}, {"lehet", 0x2000}, {"lei", 0x20}, {"les", 0xc}, {"leur", 0x4}, {"lhe", 0x10},
+    {"li", 0x20}, {"ll", 0x1}, {"lo", 0x28}, {"loro", 0x20}, {"los", 0x8}, {"lui", 0x4024},
+    {"m", 0x5}, {"ma", 0x24}, {"maar", 0x40}, {"mai", 0x4000}, {"mais", 0x14}, {"man", 0x382},
+    {"mas", 0x10}, {"me", 0x45d}, {"mea", 0x4000}, {"med", 0x380}, {"meer", 0x40},
+    {"meg", 0x2200}, {"meget", 0x300}, {"mein", 0x2}, {"meine", 0x2}, {"men", 0x3c0},
+    {"mert", 0x2000}, {"mes", 0x4}, {"mesmo", 0x10}, {"met", 0x40}, {"meu", 0x10}, {"mi", 0x7028},
+    {"mia", 0x20}, {"mich", 0x2}, {"mig", 0x180}, {"might", 0x1}, {"mij", 0x40}, {"mijn", 0x40},
+    {"mikä", 0x400}, {"min", 0x380}, {"minha", 0x10}, {"mint", 0x2000}, {"minua", 0x400},
+    {"minulla", 0x400}, {"minun", 0x400}, {"minä", 0x400}, {"mio", 0x20}, {"mir", 0x2},
+    {"mis", 0x8}, {"mit", 0x2002}, {"mitä", 0x400}, {"mod", 0x100}, {"moet", 0x40}, {"moi", 0x4},
+    {"molto", 0x20}, {"mon", 0x4}, {"more", 0x1}, {"most", 0x2001}, {"mot", 0x280},
+    {"mu", 0x1000}, {"muito", 0x10}, {"mukaan", 0x400}, {"muss", 0x2}, {"must", 0x1},
+    {"mutta", 0x400}, {"muy", 0x8}, {"my", 0x1}, {"mycket", 0x80}, {"myself", 0x1},
+    {"myös", 0x400}, {"már", 0x2000}, {"más", 0x8}, {"måste", 0x80}, {"mı", 0x1000}, {"n", 0x4},
+    {"na", 0x50}, {"naar", 0x40}, {"nach", 0x2}, {"nada", 0x8}, {"nagyon", 0x2000}, {"nas", 0x10},
+    {"ne", 0x3424}, {"neden", 0x1000}, {"nei", 0x20}, {"nel", 0x20}, {"nella", 0x20},
+    {"nem", 0x2000}, {"ni", 0x88}, {"nicht", 0x2}, {"niet", 0x40}, {"niin", 0x400},
+    {"nincs", 0x2000}, {"no", 0x39}, {"noch", 0x2}, {"noe", 0x200}, {"nog", 0x40}, {"noi", 0x20},
+    {"non", 0x20}, {"nor", 0x1}, {"nos", 0x1c}, {"not", 0x1}, {"notre", 0x4}, {"nous", 0x4},
+    {"now", 0x1}, {"nu", 0x40c0}, {"nur", 0x2}, {"nyt", 0x400}, {"não", 0x10}, {"när", 0x80},
+    {"nå", 0x200}, {"når", 0x300}, {"o", 0x5038}, {"och", 0x80}, {"oder", 0x2}, {"of", 0x41},
+    {"off", 0x1}, {"og", 0x300}, {"også", 0x300}, {"ohne", 0x2}, {"olan", 0x1000},
+    {"olarak", 0x1000}, {"oldu", 0x1000}, {"olduğu", 0x1000}, {"olen", 0x400}, {"olet", 0x400},
+    {"oli", 0x400}, {"olivat", 0x400}, {"olla", 0x400}, {"olyan", 0x2000}, {"om", 0x3c0},
+    {"on", 0x1405}, {"once", 0x1}, {"only", 0x1}, {"ons", 0x40}, {"ont", 0x4}, {"onu", 0x1000},
+    {"ook", 0x40}, {"op", 0x140}, {"opp", 0x200}, {"or", 0x1}, {"os", 0x110}, {"oss", 0x280},
+    {"other", 0x1}, {"otra", 0x8}, {"otro", 0x8}, {"ou", 0x14}, {"our", 0x1}, {"ours", 0x1},
+    {"ourselves", 0x1}, {"out", 0x1}, {"ovat", 0x400}, {"over", 0x341}, {"own", 0x1}, {"où", 0x4},
+    {"par", 0x4}, {"para", 0x18}, {"pas", 0x4}, {"pe", 0x4000}, {"pela", 0x10}, {"pelo", 0x10},
+    {"pentru", 0x4000}, {"per", 0x20}, {"perché", 0x20}, {"pero", 0x8}, {"più", 0x20},
+    {"plus", 0x4}, {"por", 0x18}, {"porque", 0x18}, {"pour", 0x4}, {"prin", 0x4000},
+    {"på", 0x380}, {"qu", 0x4}, {"qual", 0x10}, {"quand", 0x4}, {"quando", 0x30}, {"que", 0x1c},
+    {"quel", 0x4}, {"quelle", 0x4}, {"quello", 0x20}, {"quem", 0x10}, {"questa", 0x20},
+    {"questo", 0x20}, {"qui", 0x4}, {"quien", 0x8}, {"qué", 0x8}, {"re", 0x1}, {"rá", 0x2000},
+    {"s", 0x4005}, {"sa", 0x4}, {"sai", 0x400}, {"same", 0x1}, {"sans", 0x4}, {"sau", 0x4000},
+    {"schon", 0x2}, {"se", 0x443c}, {"seg", 0x200}, {"sehr", 0x2}, {"sei", 0x20}, {"sein", 0x2},
+    {"seine", 0x2}, {"sekä", 0x400}, {"sem", 0x2010}, {"sen", 0x1400}, {"ser", 0x18},
+    {"ses", 0x4}, {"seu", 0x10}, {"she", 0x1}, {"should", 0x1}, {"shouldn", 0x1}, {"si", 0x402c},
+    {"sia", 0x20}, {"sich", 0x2}, {"sie", 0x2}, {"siellä", 0x400}, {"sig", 0x180},
+    {"siitä", 0x400}, {"sin", 0x388}, {"sind", 0x2}, {"sinun", 0x400}, {"sinä", 0x400},
+    {"sitten", 0x400}, {"siz", 0x1000}, {"ska", 0x80}, {"skal", 0x300}, {"so", 0x3},
+    {"sobre", 0x8}, {"sok", 0x2000}, {"soll", 0x2}, {"som", 0x380}, {"some", 0x1}, {"son", 0xc},
+    {"sono", 0x20}, {"sont", 0x4}, {"soy", 0x8}, {"sta", 0x20}, {"su", 0x28}, {"sua", 0x30},
+    {"such", 0x1}, {"sul", 0x20}, {"sunt", 0x4000}, {"suo", 0x20}, {"sur", 0x4}, {"sus", 0x8},
+    {"szerint", 0x2000}, {"são", 0x10}, {"så", 0x380}, {"sí", 0x8}, {"só", 0x10}, {"să", 0x4000},
+    {"t", 0x5}, {"ta", 0x4}, {"tai", 0x400}, {"también", 0x8}, {"também", 0x10}, {"te", 0x647c},
+    {"tegen", 0x40}, {"tem", 0x10}, {"tengo", 0x8}, {"tenho", 0x10}, {"tes", 0x4}, {"than", 0x1},
+    {"that", 0x1}, {"the", 0x1}, {"their", 0x1}, {"theirs", 0x1}, {"them", 0x1},
+    {"themselves", 0x1}, {"then", 0x1}, {"there", 0x1}, {"these", 0x1}, {"they", 0x1},
+    {"this", 0x1}, {"those", 0x1}, {"through", 0x1}, {"ti", 0x28}, {"tiene", 0x8}, {"til", 0x300},
+    {"till", 0x80}, {"to", 0x1}, {"toch", 0x40}, {"todo", 0x8}, {"toen", 0x40}, {"toi", 0x4},
+    {"ton", 0x4}, {"too", 0x1}, {"tot", 0x40}, {"tout", 0x4}, {"tra", 0x20}, {"très", 0x4},
+    {"tu", 0x402c}, {"tus", 0x8}, {"tutto", 0x20}, {"tämä", 0x400}, {"tässä", 0x400},
+    {"több", 0x2000}, {"tüm", 0x1000}, {"u", 0x40}, {"ud", 0x100}, {"uit", 0x40}, {"um", 0x12},
+    {"uma", 0x10}, {"un", 0x402c}, {"una", 0x4028}, {"und", 0x2}, {"unde", 0x4000},
+    {"under", 0x181}, {"une", 0x4}, {"uno", 0x28}, {"unos", 0x8}, {"uns", 0x2}, {"unter", 0x2},
+    {"until", 0x1}, {"up", 0x1}, {"upp", 0x80}, {"ut", 0x280}, {"utan", 0x80}, {"uw", 0x40},
+    {"vad", 0x80}, {"vagy", 0x2000}, {"vagyok", 0x2000}, {"vain", 0x400}, {"van", 0x2040},
+    {"var", 0x1380}, {"vara", 0x80}, {"ve", 0x1001}, {"ved", 0x200}, {"veel", 0x40},
+    {"vem", 0x80}, {"very", 0x1}, {"veya", 0x1000}, {"vi", 0x3a0}, {"vid", 0x80}, {"vil", 0x300},
+    {"vilken", 0x80}, {"vill", 0x80}, {"você", 0x10}, {"voi", 0x420}, {"voin", 0x400},
+    {"volt", 0x2000}, {"vom", 0x2}, {"von", 0x2}, {"voor", 0x40}, {"vor", 0x2}, {"vos", 0x4},
+    {"votre", 0x4}, {"vous", 0x4}, {"være", 0x300}, {"want", 0x40}, {"war", 0x2}, {"waren", 0x42},
+    {"was", 0x43}, {"wasn", 0x1}, {"wat", 0x40}, {"we", 0x41}, {"wel", 0x40}, {"wenn", 0x2},
+    {"wer", 0x2}, {"werd", 0x40}, {"werden", 0x2}, {"were", 0x1}, {"weren", 0x1}, {"what", 0x1},
+    {"when", 0x1}, {"where", 0x1}, {"which", 0x1}, {"while", 0x1}, {"who", 0x1}, {"whom", 0x1},
+    {"whose", 0x1}, {"why", 0x1}, {"wie", 0x42}, {"wij", 0x40}, {"will", 0x1}, {"wir", 0x2},
+    {"wird", 0x2}, {"with", 0x1}, {"wo", 0x2}, {"won", 0x1}, {"wordt", 0x40}, {"would", 0x1},
+    {"wouldn", 0x1}, {"wurde", 0x2}, {"y", 0xc}, {"ya", 0x1008}, {"yo", 0x8}, {"yok", 0x1000},
+    {"you", 0x1}, {"your", 0x1}, {"yours", 0x1}, {"yourself", 0x1}, {"yourselves", 0x1},
+    {"zal", 0x40}, {"zaman", 0x1000}, {"ze", 0x40}, {"zich", 0x40}, {"zij", 0x40}, {"zijn", 0x40},
+    {"zo", 0x40}, {"zonder", 0x40}, {"zou", 0x40}, {"zu", 0x2}, {"zum", 0x2}, {"zur", 0x2},
+    {"à", 0x14}, {"är", 0x80}, {"çok", 0x1000}, {"è", 0x20}, {"é", 0x10}, {"était", 0x4},
+    {"été", 0x4}, {"être", 0x4}, {"în", 0x4000}, {"över", 0x80}, {"új", 0x2000}, {"über", 0x2},
+    {"ő", 0x2000}, {"ők", 0x2000}, {"şey", 0x1000}, {"şu", 0x1000}, {"și", 0x4000},
+    {"ți", 0x4000}, {"а", 0x800}, {"без", 0x800}, {"бы", 0x800}, {"был", 0x800}, {"была", 0x800},
+    {"были", 0x800}, {"было", 0x800}, {"быть", 0x800}, {"в", 0x800}, {"вам", 0x800},
+    {"вас", 0x800}, {"весь", 0x800}, {"во", 0x800}, {"вот", 0x800}, {"все", 0x800},
+    {"всего", 0x800}, {"вы", 0x800}, {"где", 0x800}, {"да", 0x800}, {"даже", 0x800},
+    {"для", 0x800}, {"до", 0x800}, {"его", 0x800}, {"ее", 0x800}, {"если", 0x800},
+    {"есть", 0x800}, {"еще", 0x800}, {"же", 0x800}, {"за", 0x800}, {"здесь", 0x800}, {"и", 0x800},
+    {"из", 0x800}, {"или", 0x800}, {"им", 0x800}, {"их", 0x800}, {"к", 0x800}, {"как", 0x800},
+    {"какой", 0x800}, {"когда", 0x800}, {"которые", 0x800}, {"который", 0x800}, {"кто", 0x800},
+    {"ли", 0x800}, {"меня", 0x800}, {"мне", 0x800}, {"мой", 0x800}, {"мы", 0x800}, {"на", 0x800},
+    {"нас", 0x800}, {"не", 0x800}, {"него", 0x800}, {"нет", 0x800}, {"ни", 0x800}, {"но", 0x800},
+    {"ну", 0x800}, {"о", 0x800}, {"об", 0x800}, {"он", 0x800}, {"она", 0x800}, {"они", 0x800},
+    {"от", 0x800}, {"по", 0x800}, {"под", 0x800}, {"при", 0x800}, {"с", 0x800}, {"сейчас", 0x800},
+    {"со", 0x800}, {"так", 0x800}, {"такой", 0x800}, {"там", 0x800}, {"то", 0x800},
+    {"тоже", 0x800}, {"только", 0x800}, {"у", 0x800}, {"уже", 0x800}, {"что", 0x800},
+    {"чтобы", 0x800}, {"эта", 0x800}, {"это", 0x800}, {"этот", 0x800}, {"я", 0x800},
+};
+// clang-format on
 
-constexpr std::string_view spanish[] = {
-    "a",     "al",  "algo", "como",    "con",  "cuando", "de",    "del",    "desde",
-    "donde", "dos", "e",    "el",      "ella", "ellos",  "en",    "entre",  "era",
-    "es",    "esa", "ese",  "eso",     "esta", "este",   "esto",  "estoy",  "está",
-    "fue",   "ha",  "hay",  "he",      "la",   "las",    "le",    "les",    "lo",
-    "los",   "me",  "mi",   "mis",     "muy",  "más",    "nada",  "ni",     "no",
-    "nos",   "o",   "otra", "otro",    "para", "pero",   "por",   "porque", "que",
-    "quien", "qué", "se",   "ser",     "si",   "sin",    "sobre", "son",    "soy",
-    "su",    "sus", "sí",   "también", "te",   "tengo",  "ti",    "tiene",  "todo",
-    "tu",    "tus", "un",   "una",     "uno",  "unos",   "y",     "ya",     "yo"};
+constexpr std::size_t slots = 4096;
 
-constexpr std::string_view portuguese[] = {
-    "a",    "ao",   "aos",    "as",   "até",    "com",  "como",  "da",    "das",   "de",
-    "dela", "dele", "do",     "dos",  "e",      "ela",  "ele",   "eles",  "em",    "entre",
-    "era",  "essa", "esse",   "esta", "estou",  "está", "eu",    "foi",   "há",    "isso",
-    "isto", "já",   "lhe",    "mais", "mas",    "me",   "mesmo", "meu",   "minha", "muito",
-    "na",   "nas",  "no",     "nos",  "não",    "o",    "os",    "ou",    "para",  "pela",
-    "pelo", "por",  "porque", "qual", "quando", "que",  "quem",  "se",    "sem",   "ser",
-    "seu",  "sua",  "são",    "só",   "também", "te",   "tem",   "tenho", "um",    "uma",
-    "você", "à",    "é"};
+constexpr std::size_t slot_of(std::string_view word) {
+    std::uint32_t hash = 2166136261;
+    for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+    return (hash ^ hash >> 15) % slots;
+}
 
-constexpr std::string_view italian[] = {
-    "a",      "al",   "alla",   "anche",  "che",    "chi",    "ci",  "come",  "con",
-    "cosa",   "cui",  "da",     "dal",    "dalla",  "dei",    "del", "della", "delle",
-    "di",     "dove", "e",      "ed",     "era",    "essere", "fa",  "gli",   "ha",
-    "hai",    "ho",   "i",      "il",     "in",     "io",     "la",  "le",    "lei",
-    "li",     "lo",   "loro",   "lui",    "ma",     "mi",     "mia", "mio",   "molto",
-    "ne",     "nei",  "nel",    "nella",  "no",     "noi",    "non", "o",     "per",
-    "perché", "più",  "quando", "quello", "questa", "questo", "se",  "sei",   "si",
-    "sia",    "sono", "sta",    "su",     "sua",    "sul",    "suo", "te",    "ti",
-    "tra",    "tu",   "tutto",  "un",     "una",    "uno",    "vi",  "voi",   "è"};
-
-constexpr std::string_view dutch[] = {
-    "aan",    "al",    "als",   "bij",    "daar", "dan", "dat",    "de",   "deze", "die", "dit",
-    "doch",   "doen",  "door",  "een",    "en",   "er",  "ge",     "geen", "haar", "had", "heb",
-    "hebben", "heeft", "hem",   "het",    "hier", "hij", "hoe",    "hun",  "ik",   "in",  "is",
-    "ja",     "je",    "kan",   "kunnen", "maar", "me",  "meer",   "men",  "met",  "mij", "mijn",
-    "moet",   "na",    "naar",  "niet",   "nog",  "nu",  "of",     "om",   "ons",  "ook", "op",
-    "over",   "te",    "tegen", "toch",   "toen", "tot", "u",      "uit",  "uw",   "van", "veel",
-    "voor",   "want",  "waren", "was",    "wat",  "we",  "wel",    "werd", "wie",  "wij", "wordt",
-    "zal",    "ze",    "zich",  "zij",    "zijn", "zo",  "zonder", "zou"};
-
-constexpr std::string_view swedish[] = {
-    "alla", "att",    "av",    "bara", "de",    "dem",  "den",    "denna", "det", "detta",
-    "dig",  "din",    "du",    "där",  "efter", "ej",   "eller",  "en",    "er",  "ett",
-    "från", "för",    "ha",    "hade", "han",   "hans", "har",    "hon",   "hur", "här",
-    "i",    "inte",   "jag",   "kan",  "kunde", "man",  "med",    "men",   "mig", "min",
-    "mot",  "mycket", "måste", "ni",   "nu",    "när",  "och",    "om",    "oss", "på",
-    "sig",  "sin",    "ska",   "som",  "så",    "till", "under",  "upp",   "ut",  "utan",
-    "vad",  "var",    "vara",  "vem",  "vi",    "vid",  "vilken", "vill",  "är",  "över"};
-
-constexpr std::string_view danish[] = {
-    "af",    "alle", "at",    "blev", "bliver", "da",    "de",   "dem",   "den",   "der",
-    "deres", "det",  "dette", "dig",  "din",    "dog",   "du",   "efter", "eller", "en",
-    "end",   "er",   "et",    "for",  "fra",    "ham",   "han",  "hans",  "har",   "havde",
-    "hende", "her",  "hos",   "hun",  "hvad",   "hvis",  "hvor", "i",     "ikke",  "ind",
-    "jeg",   "jer",  "kan",   "man",  "med",    "meget", "men",  "mig",   "min",   "mod",
-    "når",   "og",   "også",  "om",   "op",     "os",    "over", "på",    "sig",   "sin",
-    "skal",  "som",  "så",    "til",  "ud",     "under", "var",  "vi",    "vil",   "være"};
-
-constexpr std::string_view norwegian[] = {
-    "alle",  "at",   "av",   "bare",  "ble",     "bli",  "da",    "de",    "deg", "dem",
-    "den",   "der",  "det",  "dette", "din",     "du",   "eller", "en",    "er",  "et",
-    "etter", "for",  "fra",  "ha",    "hadde",   "han",  "har",   "henne", "her", "hun",
-    "hva",   "hvem", "hvis", "hvor",  "hvordan", "i",    "ikke",  "inn",   "jeg", "kan",
-    "man",   "med",  "meg",  "meget", "men",     "min",  "mot",   "noe",   "nå",  "når",
-    "og",    "også", "om",   "opp",   "oss",     "over", "på",    "seg",   "sin", "skal",
-    "som",   "så",   "til",  "ut",    "var",     "ved",  "vi",    "vil",   "være"};
-
-constexpr std::string_view finnish[] = {
-    "ehkä",   "ei",     "en",     "että", "he",  "hän",  "ja",    "jo",      "joka",   "jos",
-    "jossa",  "kanssa", "kuin",   "kun",  "me",  "mikä", "minua", "minulla", "minun",  "minä",
-    "mitä",   "mukaan", "mutta",  "myös", "ne",  "niin", "nyt",   "olen",    "olet",   "oli",
-    "olivat", "olla",   "on",     "ovat", "sai", "se",   "sekä",  "sen",     "siellä", "siitä",
-    "sinun",  "sinä",   "sitten", "tai",  "te",  "tämä", "tässä", "vain",    "voi",    "voin"};
-
-constexpr std::string_view russian[] = {
-    "а",    "без", "бы",    "был",  "была",  "были",  "было",    "быть",    "в",    "вам", "вас",
-    "весь", "во",  "вот",   "все",  "всего", "вы",    "где",     "да",      "даже", "для", "до",
-    "его",  "ее",  "если",  "есть", "еще",   "же",    "за",      "здесь",   "и",    "из",  "или",
-    "им",   "их",  "к",     "как",  "какой", "когда", "которые", "который", "кто",  "ли",  "меня",
-    "мне",  "мой", "мы",    "на",   "нас",   "не",    "него",    "нет",     "ни",   "но",  "ну",
-    "о",    "об",  "он",    "она",  "они",   "от",    "по",      "под",     "при",  "с",   "сейчас",
-    "со",   "так", "такой", "там",  "то",    "тоже",  "только",  "у",       "уже",  "что", "чтобы",
-    "эта",  "это", "этот",  "я"};
-
-constexpr std::string_view turkish[] = {
-    "ama",  "bana",   "ben",  "beni",   "bir",   "biz",  "bu",  "bunu", "da",    "daha",
-    "de",   "değil",  "diye", "en",     "gibi",  "göre", "hem", "her",  "ile",   "ise",
-    "için", "kadar",  "ki",   "kim",    "mi",    "mu",   "mı",  "ne",   "neden", "o",
-    "olan", "olarak", "oldu", "olduğu", "on",    "onu",  "sen", "siz",  "tüm",   "var",
-    "ve",   "veya",   "ya",   "yok",    "zaman", "çok",  "şey", "şu"};
-
-constexpr std::string_view hungarian[] = {
-    "a",      "az",    "azt",  "be",     "csak",  "de",   "egy", "el",   "ez",
-    "ezt",    "fel",   "ha",   "hanem",  "hogy",  "is",   "itt", "kell", "ki",
-    "le",     "lehet", "meg",  "mert",   "mi",    "mint", "mit", "most", "már",
-    "nagyon", "ne",    "nem",  "nincs",  "olyan", "rá",   "sem", "sok",  "szerint",
-    "te",     "több",  "vagy", "vagyok", "van",   "volt", "új",  "ő",    "ők"};
-
-constexpr std::string_view romanian[] = {
-    "a",    "această", "acest", "aceste", "al",   "ale", "am",   "ar",  "are",  "au",   "ca",
-    "care", "ce",      "cu",    "cum",    "dar",  "de",  "deci", "din", "după", "ea",   "ei",
-    "el",   "este",    "eu",    "fi",     "fost", "la",  "le",   "lui", "mai",  "mea",  "mi",
-    "nu",   "o",       "pe",    "pentru", "prin", "s",   "sau",  "se",  "si",   "sunt", "să",
-    "te",   "tu",      "un",    "una",    "unde", "în",  "și",   "ți"};
-
-constexpr std::span<const std::string_view> tables[language_count] = {
-    english, german,    french,  spanish, portuguese, italian,   dutch,   swedish,
-    danish,  norwegian, finnish, russian, turkish,    hungarian, romanian};
+// Places in the table, 0 for none, by hash; the next free slot is taken.
+constexpr std::array<std::uint16_t, slots> places = [] {
+    std::array<std::uint16_t, slots> made{};
+    for (std::uint16_t i = 0; i < std::size(table); ++i) {
+        std::size_t slot = slot_of(table[i].word);
+        while (made[slot] != 0) slot = (slot + 1) % slots;
+        made[slot] = static_cast<std::uint16_t>(i + 1);
+    }
+    return made;
+}();
 
 }  // namespace
 
-std::span<const std::string_view> common_words(Language language) {
-    return tables[static_cast<std::size_t>(language)];
+Languages common_in(std::string_view folded) {
+    if (folded.size() > longest) return 0;
+    for (std::size_t slot = slot_of(folded); places[slot] != 0; slot = (slot + 1) % slots)
+        if (const CommonWord& found = table[places[slot] - 1]; found.word == folded)
+            return found.languages;
+    return 0;
 }
 
 }  // namespace palimpsest

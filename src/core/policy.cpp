@@ -115,6 +115,24 @@ Result<SummaryInjection> read_injection(const JsonValue& value) {
     return injection;
 }
 
+// {"tokens": N, "least_share": S}
+Result<RecallBudget> read_recall(const JsonValue& value) {
+    if (!value.is_object())
+        return fail(ErrorCode::invalid_request, "\"recall\" must be an object", "recall");
+    PAL_CHECK(only_fields(value, {"tokens", "least_share"}));
+    RecallBudget recall;
+    PAL_TRY(tokens, count_field(value, "tokens"));
+    recall.tokens = tokens.value_or(1000);
+    if (const auto share = value.find("least_share")) {
+        const auto number = share->number();
+        if (!number || *number < 0 || *number > 1)
+            return fail(ErrorCode::invalid_request, "\"least_share\" is a number from 0 to 1",
+                        "least_share");
+        recall.least_share = *number;
+    }
+    return recall;
+}
+
 Result<void> read_numbers(Policy& policy, const JsonValue& root) {
     PAL_TRY(target, amount_field(root, "target"));
     PAL_TRY(min_gain, amount_field(root, "min_gain"));
@@ -140,9 +158,9 @@ Result<void> read_words(Policy& policy, const JsonValue& root) {
 }
 
 Result<Policy> read_general(const JsonValue& root, const Extensions& extensions) {
-    PAL_CHECK(only_fields(
-        root, {"name", "strategy", "triggers", "passes", "target", "min_gain", "pays_within_calls",
-               "protect", "window_tokens", "reply_tokens", "summarizer_model", "injection"}));
+    PAL_CHECK(only_fields(root, {"name", "strategy", "triggers", "passes", "target", "min_gain",
+                                 "pays_within_calls", "protect", "window_tokens", "reply_tokens",
+                                 "summarizer_model", "injection", "recall"}));
     Policy policy;
     PAL_CHECK(read_words(policy, root));
     PAL_CHECK(read_numbers(policy, root));
@@ -155,6 +173,10 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
     if (const auto value = root.find("injection"); value && !value->is_null()) {
         PAL_TRY(injection, read_injection(*value));
         policy.injection = injection;
+    }
+    if (const auto value = root.find("recall"); value && !value->is_null()) {
+        PAL_TRY(recall, read_recall(*value));
+        policy.recall = recall;
     }
     const auto passes = root.find("passes");
     if (passes && !passes->is_array())

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/recall_budget.h"
 #include "core/trigger.h"
 #include "palimpsest/compaction.h"
 
@@ -62,6 +63,7 @@ struct Policy {
     std::uint64_t reply_tokens = 0;   // kept free when the request says nothing
     std::string summarizer_model = {};
     SummaryInjection injection = {};
+    RecallBudget recall = {};  // what comes back beside a new question
     bool is_none() const { return passes.empty(); }
 };
 

@@ -83,11 +83,51 @@ bool is_description(const SearchQuery& query, std::ptrdiff_t words) {
            std::ranges::count(query.words, false, &AskedWord::common) >= words;
 }
 
+// Best first; of equals the newer.
+bool is_better(const Ranked& a, const Ranked& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return std::tuple(a.scope, b.seq) < std::tuple(b.scope, a.seq);
+}
+
+// The best so many of all that are offered.
+class BestOnes {
+public:
+    explicit BestOnes(std::size_t limit) : limit_(limit) {}
+    bool has_room_for(const Ranked& one) const {
+        return heap_.size() < limit_ || is_better(one, heap_.front());
+    }
+    void add(const Ranked& one) {
+        if (heap_.size() == limit_) {
+            std::ranges::pop_heap(heap_, is_better);
+            heap_.pop_back();
+        }
+        heap_.push_back(one);
+        std::ranges::push_heap(heap_, is_better);
+    }
+    std::vector<Ranked> take() {
+        std::ranges::sort_heap(heap_, is_better);
+        return std::move(heap_);
+    }
+
+private:
+    std::size_t limit_;
+    std::vector<Ranked> heap_;  // the worst of them in front
+};
+
+// Room for the scores of one log, used for one after the other: what was touched is made 0 again,
+// so that a log costs what was found in it and not its length.
+struct Workspace {
+    std::vector<double> own = {};                             // by passage
+    std::vector<std::pair<double, std::uint32_t>> best = {};  // by message: score and passage
+    std::vector<double> stretch = {};
+    std::vector<std::uint32_t> passages = {}, messages = {};  // that were touched
+};
+
 // One log's scores.
 class LogScores {
 public:
     LogScores(const WordIndex& index, const SearchQuery& query, const RankWeights& weights)
-        : index_(index), query_(query), weights_(weights) {
+        : index_(&index), query_(&query), weights_(&weights) {
         for (const AskedWord& word : query.words) hits_.push_back(hits_of(index, word));
     }
 
@@ -107,119 +147,130 @@ public:
         }
     }
 
-    void score(const Totals& totals) {
-        own_.assign(index_.passages().size(), 0);
-        stretch_.assign(index_.stretches().size(), 0);
+    void score(const Totals& totals, Workspace& room) const {
+        room.own.resize(std::max(room.own.size(), index_->passages().size()));
+        room.best.resize(std::max(room.best.size(), index_->messages().size()));
+        room.stretch.assign(index_->stretches().size(), 0);
         const double mean = std::max(totals.words / std::max(totals.passages, 1.0), 1.0);
         const double mean_stretch = std::max(totals.words / std::max(totals.stretches, 1.0), 1.0);
         for (std::size_t w = 0; w < hits_.size(); ++w) {
-            const AskedWord& word = query_.words[w];
-            const double weight = word.weight * (word.common ? weights_.common : 1);
+            const AskedWord& word = query_->words[w];
+            const double weight = word.weight * (word.common ? weights_->common : 1);
             if (weight == 0) continue;
-            const double rare = weight * rarity(totals.passages, totals.in_passages[w]);
-            for (const Hit& hit : hits_[w])
-                own_[hit.passage] +=
-                    rare * saturated(hit.count, weights_.k1,
-                                     1 - weights_.b +
-                                         weights_.b * index_.passages()[hit.passage].words / mean);
+            score_passages(hits_[w], weight * rarity(totals.passages, totals.in_passages[w]), mean,
+                           room);
             score_stretches(hits_[w], weight * rarity(totals.stretches, totals.in_stretches[w]),
-                            mean_stretch);
+                            mean_stretch, room);
         }
-        prior_ = weights_.prior * std::clamp((index_.verbosity() - 1) / 4, 0.0, 1.0);
-        if (!query_.quotes.empty()) keep_quotes();
-        best_passages();
+        std::ranges::sort(room.passages);
+        if (!query_->quotes.empty()) keep_quotes(room);
+        best_passages(room);
     }
 
     void collect(std::uint32_t scope, Seq upto, bool neighbours, const RowFilter& filter,
-                 std::vector<Ranked>& out) const {
-        const auto& messages = index_.messages();
-        for (std::size_t m = 0; m < messages.size() && messages[m].seq <= upto.value; ++m) {
-            if (best_[m].first <= 0 && (!neighbours || !stands_near(m))) continue;
-            const Ranked ranked = ranked_message(scope, m);
-            if (ranked.score <= 0) continue;
-            if (filter && !filter(scope, messages[m])) continue;
-            out.push_back(ranked);
+                 const Workspace& room, BestOnes& out) const {
+        const double prior = weights_->prior * std::clamp((index_->verbosity() - 1) / 4, 0.0, 1.0);
+        const auto& messages = index_->messages();
+        std::size_t next = 0;  // Every message once, in order.
+        for (const std::uint32_t touched : room.messages) {
+            const std::size_t reach = neighbours ? 2 : 0;
+            const std::size_t from = std::max(next, touched < reach ? 0 : touched - reach);
+            const std::size_t to = std::min(touched + reach + 1, messages.size());
+            for (std::size_t m = from; m < to && messages[m].seq <= upto.value; ++m) {
+                const Ranked ranked = ranked_message(scope, m, prior, room);
+                if (ranked.score <= 0 || !out.has_room_for(ranked)) continue;
+                if (!filter || filter(scope, messages[m])) out.add(ranked);
+            }
+            next = std::max(next, to);
         }
+    }
+
+    static void clear(Workspace& room) {
+        for (const std::uint32_t passage : room.passages) room.own[passage] = 0;
+        for (const std::uint32_t message : room.messages) room.best[message] = {0, 0};
+        room.passages.clear();
+        room.messages.clear();
     }
 
 private:
     std::uint32_t stretch_of(std::uint32_t passage) const {
-        return index_.messages()[index_.passages()[passage].message].stretch;
+        return index_->messages()[index_->passages()[passage].message].stretch;
     }
 
-    void score_stretches(const std::vector<Hit>& hits, double rare, double mean) {
+    void score_passages(const std::vector<Hit>& hits, double rare, double mean,
+                        Workspace& room) const {
+        const double k1 = weights_->k1, b = weights_->b;
+        for (const Hit& hit : hits) {
+            double& own = room.own[hit.passage];
+            if (own == 0) room.passages.push_back(hit.passage);
+            own += rare * saturated(hit.count, k1,
+                                    1 - b + b * index_->passages()[hit.passage].words / mean);
+        }
+    }
+
+    void score_stretches(const std::vector<Hit>& hits, double rare, double mean,
+                         Workspace& room) const {
+        const double b = weights_->stretch_b;
         for (std::size_t i = 0; i < hits.size();) {
             const std::uint32_t stretch = stretch_of(hits[i].passage);
             double count = 0;
             for (; i < hits.size() && stretch_of(hits[i].passage) == stretch; ++i)
                 count += hits[i].count;
-            stretch_[stretch] +=
-                rare * saturated(count, weights_.k1,
-                                 1 - weights_.stretch_b +
-                                     weights_.stretch_b * index_.stretches()[stretch] / mean);
+            room.stretch[stretch] +=
+                rare *
+                saturated(count, weights_->k1, 1 - b + b * index_->stretches()[stretch] / mean);
         }
     }
 
-    void keep_quotes() {
-        for (std::uint32_t p = 0; p < own_.size(); ++p) {
-            if (own_[p] <= 0) continue;
-            for (const auto& quote : query_.quotes)
-                if (!has_quote(index_, quote, p)) own_[p] = 0;
+    void keep_quotes(Workspace& room) const {
+        for (const std::uint32_t passage : room.passages)
+            for (const auto& quote : query_->quotes)
+                if (!has_quote(*index_, quote, passage)) room.own[passage] = 0;
+    }
+
+    void best_passages(Workspace& room) const {
+        for (const std::uint32_t p : room.passages) {
+            if (room.own[p] <= 0) continue;
+            const std::uint32_t m = index_->passages()[p].message;
+            if (room.messages.empty() || room.messages.back() != m) room.messages.push_back(m);
+            if (room.own[p] > room.best[m].first)
+                room.best[m] = {room.own[p], p - index_->messages()[m].first_passage};
         }
     }
 
-    void best_passages() {
-        best_.assign(index_.messages().size(), {0, 0});
-        for (std::uint32_t p = 0; p < own_.size(); ++p) {
-            if (own_[p] <= 0) continue;
-            const std::uint32_t m = index_.passages()[p].message;
-            if (own_[p] > best_[m].first)
-                best_[m] = {own_[p], p - index_.messages()[m].first_passage};
-        }
-    }
-
-    double best_at(std::size_t m, std::ptrdiff_t away) const {
+    double best_at(std::size_t m, std::ptrdiff_t away, const Workspace& room) const {
         const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(m) + away;
-        if (at < 0 || at >= static_cast<std::ptrdiff_t>(best_.size())) return 0;
-        return best_[static_cast<std::size_t>(at)].first;
+        if (at < 0 || at >= static_cast<std::ptrdiff_t>(index_->messages().size())) return 0;
+        return room.best[static_cast<std::size_t>(at)].first;
     }
 
-    bool stands_near(std::size_t m) const {
-        for (const std::ptrdiff_t away : {-2, -1, 1, 2})
-            if (best_at(m, away) > 0) return true;
-        return false;
-    }
-
-    Ranked ranked_message(std::uint32_t scope, std::size_t m) const {
-        const MessageRow& row = index_.messages()[m];
-        Ranked ranked{scope, static_cast<std::uint32_t>(m), best_[m].second, {row.seq}, {}, 0};
-        ranked.parts.own = best_[m].first;
-        ranked.parts.near = weights_.near * std::max(best_at(m, -1), best_at(m, 1)) +
-                            weights_.far * std::max(best_at(m, -2), best_at(m, 2));
-        ranked.parts.stretch = weights_.stretch * stretch_[row.stretch];
+    Ranked ranked_message(std::uint32_t scope, std::size_t m, double prior,
+                          const Workspace& room) const {
+        const MessageRow& row = index_->messages()[m];
+        Ranked ranked{scope, static_cast<std::uint32_t>(m), room.best[m].second, {row.seq}, {}, 0};
+        ranked.parts.own = room.best[m].first;
+        ranked.parts.near = weights_->near * std::max(best_at(m, -1, room), best_at(m, 1, room)) +
+                            weights_->far * std::max(best_at(m, -2, room), best_at(m, 2, room));
+        ranked.parts.stretch = weights_->stretch * room.stretch[row.stretch];
         if (static_cast<Role>(row.role) == Role::user)
             ranked.parts.prior =
-                prior_ / (1 + row.words / weights_.prior_words) * ranked.parts.sum();
+                prior / (1 + row.words / weights_->prior_words) * ranked.parts.sum();
         ranked.score = ranked.parts.sum();
         return ranked;
     }
 
-    const WordIndex& index_;
-    const SearchQuery& query_;
-    const RankWeights& weights_;
+    const WordIndex* index_;
+    const SearchQuery* query_;
+    const RankWeights* weights_;
     std::vector<std::vector<Hit>> hits_;  // by asked word
-    std::vector<double> own_;             // by passage
-    std::vector<double> stretch_;
-    double prior_ = 0;
-    std::vector<std::pair<double, std::uint32_t>> best_;  // by message: score and passage
 };
 
 }  // namespace
 
 std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& query,
                          const RowFilter& filter, std::size_t limit, const RankWeights& weights) {
-    std::vector<Ranked> found;
-    if (query.empty() || limit == 0) return found;
+    if (query.empty() || limit == 0) return {};
+    BestOnes found(limit);
     Totals totals;
     totals.in_passages.resize(query.words.size());
     totals.in_stretches.resize(query.words.size());
@@ -235,17 +286,13 @@ std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& q
         logs.emplace_back(s, std::move(scores));
     }
     const bool described = is_description(query, weights.description_words);
-    for (auto& [scope, scores] : logs) {
-        scores.score(totals);
-        scores.collect(scope, scopes[scope].upto, described, filter, found);
+    Workspace room;
+    for (const auto& [scope, scores] : logs) {
+        scores.score(totals, room);
+        scores.collect(scope, scopes[scope].upto, described, filter, room, found);
+        LogScores::clear(room);
     }
-    const auto better = [](const Ranked& a, const Ranked& b) {
-        return std::tuple(-a.score, a.scope, b.seq) < std::tuple(-b.score, b.scope, a.seq);
-    };
-    limit = std::min(limit, found.size());
-    std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(limit), better);
-    found.resize(limit);
-    return found;
+    return found.take();
 }
 
 }  // namespace palimpsest

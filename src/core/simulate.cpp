@@ -1,8 +1,11 @@
 #include "core/simulate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "core/rank.h"
+#include "core/recollect.h"
 #include "core/summary.h"
 
 namespace palimpsest {
@@ -51,9 +54,8 @@ public:
         for (std::size_t i = 0; i < trace_.items.size(); ++i) {
             const Item& said = trace_.items[i];
             if (is_call(i)) call(said);
-            items_.push_back(said);
-            add_item(totals_, said);
-            texts_.push_back({said.message.raw->data(), flatten(said, tools_)});
+            if (policy_.recall.tokens > 0) recollect(said);
+            show(said);
             full_text_ += texts_.back().text;
         }
         sum_.reached = reached_ ? 1 : 0;
@@ -66,6 +68,59 @@ private:
         const char* raw;
         std::string text;
     };
+
+    // Seqs are counted anew: what is recalled stands between messages of the recording.
+    void show(Item item) {
+        next_ = next_ + 1;
+        item.range = {next_, next_};
+        add_item(totals_, item);
+        texts_.push_back({item.message.raw->data(), flatten(item, tools_)});
+        items_.push_back(std::move(item));
+    }
+
+    std::string plain_text(const Message& message) const {
+        std::string text;
+        const auto content = tools_.read(message);
+        if (!content) return text;
+        for (const ContentPart& part : content->parts)
+            if (part.kind == ContentKind::text || part.kind == ContentKind::tool_call ||
+                part.kind == ContentKind::tool_result)
+                text += std::string(part.text) + "\n";
+        return text;
+    }
+
+    // As begin does it: before a user's message, from what is not shown any more.
+    void recollect(const Item& said) {
+        const std::string text = plain_text(said.message);
+        if (said.message.shape.starts_turn() && sum_.compactions > 0) quote(said, text);
+        const Seq seq = next_ + 1;
+        spoken_[seq] = {seq, said.message.shape.role, text};
+        words_.add({seq, said.at, said.message.shape.role, spoken_[seq].text, {}}, stemmer_);
+    }
+
+    void quote(const Item& said, const std::string& question) {
+        const RankScope scope{&words_, seq_max};
+        const SearchQuery asked = read_query(telling_words(question), words_.languages(), stemmer_);
+        std::vector<Candidate> found;
+        for (const Ranked& one : rank({&scope, 1}, asked, {}, recall_candidates))
+            found.push_back({one.seq, one.passage, one.score});
+        RecallInput input;
+        input.candidates = found;
+        input.shown = shown_seqs(items_, [&](const Message& m) { return plain_text(m); });
+        input.read = [&](Seq seq) { return std::optional(spoken_.at(seq)); };
+        input.count = [&](std::string_view text) { return tools_.count_text(text); };
+        const std::string quotation = quote_recalled(input, policy_.recall);
+        if (quotation.empty()) return;
+        auto message = tools_.make_text(said.message.format, Role::user, quotation);
+        if (!message) return;
+        mark_recalled(*message);
+        Item item;
+        item.kind = ItemKind::recalled;
+        item.tokens = message->count.tokens;
+        item.at = said.at;
+        item.message = *std::move(message);
+        show(std::move(item));
+    }
 
     // In Responses an answer is several items: the first one is the call.
     bool is_call(std::size_t i) const {
@@ -178,6 +233,10 @@ private:
     Stall stall_;
     std::vector<ItemText> texts_;
     std::string preamble_text_, full_text_;
+    Seq next_ = {};
+    Stemmer stemmer_;
+    WordIndex words_;
+    std::map<Seq, Quotable> spoken_;
     Time last_call_ = {};
     std::uint64_t checked_ = 0;
     bool reached_ = false;

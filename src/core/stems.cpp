@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <bit>
+#include <functional>
 
 #include "core/common_words.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t known_max = 200'000;  // words; beyond it all are forgotten
+constexpr std::size_t known_slots = 16'384;
+constexpr std::size_t misses_before_keeping = 200;
 
 struct CloseStemmer {
     void operator()(sb_stemmer* stemmer) const { sb_stemmer_delete(stemmer); }
@@ -37,7 +39,7 @@ Stemmer::Stemmer() : machines_(std::make_unique<Machines>()) {}
 Stemmer::~Stemmer() = default;
 
 bool is_common_word(std::string_view folded, Language language) {
-    return std::ranges::binary_search(common_words(language), folded);
+    return (common_in(folded) & only_language(language)) != 0;
 }
 
 Language guess_language(const std::vector<RawWord>& words) {
@@ -45,9 +47,9 @@ Language guess_language(const std::vector<RawWord>& words) {
     std::size_t seen = 0;
     for (const RawWord& word : words) {
         if (word.kind != WordKind::plain) continue;
-        if (++seen > 200) break;
-        for (std::size_t l = 0; l < language_count; ++l)
-            found[l] += is_common_word(word.text, static_cast<Language>(l));
+        if (++seen > 64) break;
+        for (Languages rest = common_in(word.text); rest != 0; rest &= rest - 1)
+            ++found[static_cast<std::size_t>(std::countr_zero(rest))];
     }
     // English unless another has clearly more: its words are the ones found in every text.
     std::size_t best = 0;
@@ -56,28 +58,38 @@ Language guess_language(const std::vector<RawWord>& words) {
     return static_cast<Language>(best);
 }
 
+std::string Stemmer::stem(const std::string& word, Language language) {
+    const auto index = static_cast<std::size_t>(language);
+    auto& machine = machines_->rows[index];
+    if (!machine) machine.reset(sb_stemmer_new(names[index], "UTF_8"));
+    if (!machine) return strip_accents(word);
+    const auto* bytes =
+        sb_stemmer_stem(machine.get(), reinterpret_cast<const sb_symbol*>(word.data()),
+                        static_cast<int>(word.size()));
+    if (!bytes) return strip_accents(word);
+    return strip_accents({reinterpret_cast<const char*>(bytes),
+                          static_cast<std::size_t>(sb_stemmer_length(machine.get()))});
+}
+
 const std::string& Stemmer::term(const RawWord& word, Language language) {
     if (word.kind != WordKind::plain) {
         plain_ = strip_accents(word.text);
         return plain_;
     }
     if (is_cyrillic(word.text)) language = Language::russian;
-    const auto index = static_cast<std::size_t>(language);
-    auto& known = known_[index];
-    if (const auto at = known.find(word.text); at != known.end()) return at->second;
-    if (known.size() >= known_max) known.clear();
-    auto& machine = machines_->rows[index];
-    if (!machine) machine.reset(sb_stemmer_new(names[index], "UTF_8"));
-    std::string stem = word.text;
-    if (machine) {
-        const auto* bytes =
-            sb_stemmer_stem(machine.get(), reinterpret_cast<const sb_symbol*>(word.text.data()),
-                            static_cast<int>(word.text.size()));
-        if (bytes)
-            stem.assign(reinterpret_cast<const char*>(bytes),
-                        static_cast<std::size_t>(sb_stemmer_length(machine.get())));
+    // A query has few words: for them the room is not worth its price.
+    if (known_.empty() && ++misses_ > misses_before_keeping) known_.resize(known_slots);
+    if (known_.empty()) {
+        plain_ = stem(word.text, language);
+        return plain_;
     }
-    return known.emplace(word.text, strip_accents(stem)).first->second;
+    Slot& slot = known_[std::hash<std::string>{}(word.text) % known_slots];
+    if (slot.language != language || slot.word != word.text) {
+        slot.term = stem(word.text, language);
+        slot.word = word.text;
+        slot.language = language;
+    }
+    return slot.term;
 }
 
 }  // namespace palimpsest

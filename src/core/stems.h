@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/words.h"
@@ -43,7 +42,7 @@ constexpr Languages only_language(Language language) {
 bool is_common_word(std::string_view folded, Language language);
 Language guess_language(const std::vector<RawWord>& words);
 
-// Makes terms. Remembers what it has stemmed, so one per thread and not shared.
+// Makes terms. Remembers what it has stemmed lately, so one per thread and not shared.
 class Stemmer {
 public:
     Stemmer();
@@ -55,9 +54,16 @@ public:
     const std::string& term(const RawWord& word, Language language);
 
 private:
+    std::string stem(const std::string& word, Language language);
     struct Machines;
     std::unique_ptr<Machines> machines_;
-    std::unordered_map<std::string, std::string> known_[language_count];
+    // One place for each hash, taken over by whoever comes last.
+    struct Slot {
+        std::string word = {}, term = {};
+        Language language = Language::english;
+    };
+    std::vector<Slot> known_;
+    std::size_t misses_ = 0;
     std::string plain_;
 };
 

@@ -1,8 +1,6 @@
 #include "core/word_index.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 namespace palimpsest {
 namespace {
@@ -99,6 +97,7 @@ double WordIndex::verbosity() const {
 }
 
 void WordIndex::add(const IndexedText& message, Stemmer& stemmer) {
+    if (growing_.empty()) growing_.max_load_factor(0.7F);
     std::uint32_t positions = 0;
     const std::vector<RawWord> words = split_words(message.text, &positions);
     const Language language = guess_language(words);
@@ -114,29 +113,36 @@ void WordIndex::add(const IndexedText& message, Stemmer& stemmer) {
         ++row.passages;
         add_passage(words, bounds, language, stemmer);
     }
-    for (const std::string_view tool : message.tools) post(tool_term(tool), row.first_passage, {0});
+    for (const std::string_view tool : message.tools) {
+        const Place place{&*growing_.try_emplace(tool_term(tool)).first, 0};
+        post(*place.first, row.first_passage, {&place, 1});
+    }
 }
 
 void WordIndex::add_passage(const std::vector<RawWord>& words, const PassageBounds& bounds,
                             Language language, Stemmer& stemmer) {
-    const auto passage = static_cast<std::uint32_t>(passages_.size() - 1);
-    std::unordered_map<std::string, std::vector<std::uint32_t>> places;
+    places_.clear();
     for (std::uint32_t w = bounds.first_word; w < bounds.last_word; ++w)
-        places[stemmer.term(words[w], language)].push_back(words[w].position);
-    for (const auto& [term, positions] : places) post(term, passage, positions);
+        places_.emplace_back(&*growing_.try_emplace(stemmer.term(words[w], language)).first,
+                             words[w].position);
+    std::ranges::sort(places_);  // Words of one term next to each other, positions ascending.
+    const auto passage = static_cast<std::uint32_t>(passages_.size() - 1);
+    for (std::size_t from = 0, to = 0; from < places_.size(); from = to) {
+        while (to < places_.size() && places_[to].first == places_[from].first) ++to;
+        post(*places_[from].first, passage, std::span(places_).subspan(from, to - from));
+    }
 }
 
-void WordIndex::post(const std::string& term, std::uint32_t passage,
-                     const std::vector<std::uint32_t>& positions) {
-    Growing& list = growing_[term];
-    growing_bytes_ += (list.passages == 0 ? 96 + term.size() : 0) + 2 + positions.size();
+void WordIndex::post(GrowingTerm& term, std::uint32_t passage, std::span<const Place> places) {
+    Growing& list = term.second;
     if (list.passages > 0 && list.last_passage == passage) return;  // One tool named twice.
+    growing_bytes_ += (list.passages == 0 ? 96 + term.first.size() : 0) + 2 + places.size();
     write_number(list.bytes, passage - list.last_passage);
-    write_number(list.bytes, static_cast<std::uint32_t>(positions.size()));
+    write_number(list.bytes, static_cast<std::uint32_t>(places.size()));
     std::uint32_t before = 0;
-    for (const std::uint32_t position : positions) {
-        write_number(list.bytes, position - before);
-        before = position;
+    for (const Place& place : places) {
+        write_number(list.bytes, place.second - before);
+        before = place.second;
     }
     list.last_passage = passage;
     ++list.passages;
@@ -151,7 +157,10 @@ void WordIndex::find(std::string_view term, std::vector<PostingList>& out) const
     std::size_t low = 0, high = frozen_terms_;
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        (frozen_term(middle).term < term ? low : high) = middle + (frozen_term(middle).term < term);
+        if (frozen_name(middle) < term)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (low < frozen_terms_) {
         const Frozen found = frozen_term(low);

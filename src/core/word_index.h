@@ -11,6 +11,7 @@
 // before), how often, and the positions (as distances).
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -100,9 +101,11 @@ private:
     void add_row(const IndexedText& message, std::uint32_t positions);
     void add_passage(const std::vector<RawWord>& words, const PassageBounds& bounds,
                      Language language, Stemmer& stemmer);
-    void post(const std::string& term, std::uint32_t passage,
-              const std::vector<std::uint32_t>& positions);
+    using GrowingTerm = std::pair<const std::string, Growing>;
+    using Place = std::pair<GrowingTerm*, std::uint32_t>;  // a word's term and its position
+    void post(GrowingTerm& term, std::uint32_t passage, std::span<const Place> places);
     Frozen frozen_term(std::size_t index) const;
+    std::string_view frozen_name(std::size_t index) const;
     std::string head() const;
 
     std::vector<MessageRow> messages_;
@@ -113,6 +116,7 @@ private:
     Languages languages_ = 0;
     std::unordered_map<std::string, Growing> growing_;
     std::size_t growing_bytes_ = 0;  // about
+    std::vector<Place> places_;      // of the passage that is added
     std::string stored_;             // the stored form of the first frozen_messages_
     std::size_t frozen_messages_ = 0, frozen_terms_ = 0, offsets_at_ = 0, terms_at_ = 0;
 };

@@ -54,6 +54,14 @@ WordIndex::Frozen WordIndex::frozen_term(std::size_t index) const {
     return frozen;
 }
 
+std::string_view WordIndex::frozen_name(std::size_t index) const {
+    const std::string_view row =
+        std::string_view(stored_).substr(terms_at_ + number_at(stored_, offsets_at_ + index * 4));
+    std::size_t at = 0;
+    const std::size_t length = read_number(row, at);
+    return row.substr(at, length);
+}
+
 std::string WordIndex::head() const {
     std::string out(magic);
     for (const std::size_t number :
@@ -105,7 +113,7 @@ const std::string& WordIndex::freeze() {
     stored += offsets;
     stored += terms;
     stored_ = std::move(stored);
-    growing_.clear();
+    growing_ = {};
     growing_bytes_ = 0;
     frozen_messages_ = messages_.size();
     return stored_;

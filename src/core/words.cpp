@@ -110,13 +110,34 @@ bool joins(std::int32_t c, Script before, Script after) {
     }
 }
 
+// Where a word of small letters (the first may be a capital) ends that nothing can join to
+// another one; `at` when there is none. Most words of most texts are such.
+std::size_t plain_word_end(std::string_view text, std::size_t at) {
+    const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+    std::size_t end = at;
+    if (text[at] >= 'A' && text[at] <= 'Z') ++end;
+    while (end < text.size() && is_small(text[end])) ++end;
+    const auto blank = [&](std::size_t i) {
+        return i >= text.size() || text[i] == ' ' || text[i] == '\n';
+    };
+    if (blank(end)) return end;
+    constexpr std::string_view ends = ".,!?;:)";
+    return ends.contains(text[end]) && blank(end + 1) ? end : at;
+}
+
 class Splitter {
 public:
     explicit Splitter(std::string_view text) : text_(text) {}
 
     std::vector<RawWord> run(std::uint32_t* positions) {
         std::size_t at = 0;
+        words_.reserve(text_.size() / 5 + 1);
         while (at < text_.size()) {
+            if (const std::size_t end = plain_word_end(text_, at); end > at) {
+                add_plain(at, end);
+                at = end;
+                continue;
+            }
             const Char c = char_at(text_, at);
             if (c.script == Script::none)
                 at = c.end;
@@ -135,6 +156,14 @@ private:
     }
     void add(std::string text, std::uint32_t begin, std::uint32_t end, WordKind kind) {
         if (!text.empty()) words_.push_back({std::move(text), position_, begin, end, kind});
+    }
+
+    void add_plain(std::size_t begin, std::size_t end) {
+        std::string word(text_.substr(begin, std::min(end - begin, word_bytes_max)));
+        if (word[0] <= 'Z') word[0] = static_cast<char>(word[0] - 'A' + 'a');
+        add(std::move(word), static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end),
+            WordKind::plain);
+        ++position_;
     }
 
     std::size_t read_unspaced(Char c) {

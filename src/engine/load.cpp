@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/assert.h"
+#include "core/recollect.h"
 #include "engine/count.h"
 #include "palimpsest/format.h"
 #include "store/lineage.h"
@@ -130,6 +131,7 @@ Result<Item> verbatim_item(const Tokenizer& tokenizer, const Entry& entry) {
     Item item;
     item.range = {entry.seq, entry.seq};
     item.message = said.message;
+    item.kind = kind_of_said(item.message);
     item.at = entry.at;
     item.interrupted = said.interrupted;
     if (item.message.count.scheme != tokenizer.scheme()) {
@@ -208,6 +210,7 @@ HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
         Item item;
         item.range = {first + i, first + i};
         item.message = said->message;
+        item.kind = kind_of_said(item.message);
         item.tokens = said->message.count.tokens;
         item.at = written[i].at.value_or(header.updated);
         item.interrupted = said->interrupted;

@@ -17,6 +17,7 @@
 #include "engine/state.h"
 #include "engine/turn.h"
 #include "palimpsest/format.h"
+#include "search/store_index.h"
 #include "store/lineage.h"
 
 namespace palimpsest {

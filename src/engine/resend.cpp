@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/fold.h"
+#include "core/recollect.h"
 #include "core/resend.h"
 #include "format/request.h"
 #include "store/lineage.h"
@@ -26,7 +27,8 @@ std::vector<Stored> from_view(const HotView& view) {
     std::vector<Stored> all;
     all.reserve(view.items.size());
     for (const Item& item : view.items)
-        all.push_back({item.message, item.range.from, false, item.interrupted});
+        if (!is_recalled(item.message))
+            all.push_back({item.message, item.range.from, false, item.interrupted});
     return all;
 }
 
@@ -76,7 +78,8 @@ Result<std::vector<Stored>> from_log(Store& store, const Header& header, FormatI
     std::vector<Stored> all;
     for (Entry& entry : entries) {
         auto& said = std::get<MessageEntry>(entry.body);
-        if (covers(gone.rewound, entry.seq)) continue;
+        // What the engine quoted no client has.
+        if (covers(gone.rewound, entry.seq) || is_recalled(said.message)) continue;
         all.push_back({std::move(said.message), entry.seq, covers(gone.retracted, entry.seq),
                        said.interrupted});
     }

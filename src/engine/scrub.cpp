@@ -11,6 +11,7 @@
 #include "engine/state.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
+#include "search/store_index.h"
 #include "store/lineage.h"
 
 namespace palimpsest {

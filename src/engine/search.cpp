@@ -12,6 +12,7 @@
 #include "engine/search_scope.h"
 #include "engine/state.h"
 #include "search/message_text.h"
+#include "search/store_index.h"
 
 namespace palimpsest {
 namespace {

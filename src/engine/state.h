@@ -10,9 +10,10 @@
 #include "engine/policies.h"
 #include "engine/usage_totals.h"
 #include "palimpsest/memory.h"
-#include "search/store_index.h"
 
 namespace palimpsest {
+
+class StoreIndex;  // search/store_index.h
 
 struct Memory::State {
     State() = default;
@@ -30,7 +31,7 @@ struct Memory::State {
     std::unique_ptr<HotViews> hot;
     std::unique_ptr<Policies> policies;
     std::unique_ptr<StoreIndex> index;
-    std::shared_ptr<Embedder> embedder;  // null: search compares words only
+    std::shared_ptr<Embedder> embedder;      // null: search compares words only
     std::shared_ptr<Summarizer> summarizer;  // null: the deterministic text of the plan
     Duration summary_deadline = {};
     bool background = false;

@@ -14,6 +14,7 @@
 #include "engine/call_note.h"
 #include "engine/count.h"
 #include "engine/edit.h"
+#include "engine/recollect.h"
 #include "engine/resend.h"
 #include "engine/stopwatch.h"
 #include "engine/turn_terms.h"
@@ -57,6 +58,7 @@ Item item_of(const Said& said, Seq seq) {
     Item item;
     item.range = {seq, seq};
     item.message = said.message;
+    item.kind = kind_of_said(item.message);
     item.tokens = said.message.count.tokens;
     return item;
 }
@@ -121,6 +123,7 @@ public:
         const Header& header = attempt.before.view->header;
         PAL_CHECK(hear_request(attempt));
         PAL_CHECK(choose_policy_and_preamble(header, attempt));
+        quote_past(attempt);
         PAL_TRY(started, start_batch(mood, attempt));
         // Rewound in a step of its own: what is due now is due for what is left.
         if (!started) return prepare({false, mood.may_compact, mood.may_ask});
@@ -143,6 +146,21 @@ private:
         PAL_TRY(heard, hear(state_, *attempt.before.view, request_.format, opening_.said));
         attempt.heard = std::move(heard);
         return {};
+    }
+
+    // Once for each question. A turn goes on without it when the past cannot be searched.
+    void quote_past(Attempt& attempt) {
+        const auto& policy = attempt.in_force.policy;
+        if (!policy || policy->recall.tokens == 0 || attempt.heard.rewind_to) return;
+        auto quoted = recollect(state_, *attempt.before.view, attempt.heard.said, policy->recall);
+        if (!quoted)
+            attempt.heard.warnings.push_back("nothing was recalled: " + quoted.error().message);
+        if (!quoted || !*quoted) return;
+        auto& said = attempt.heard.said;
+        const auto question = std::find_if(said.rbegin(), said.rend(), [](const Said& one) {
+            return one.message.shape.starts_turn();
+        });
+        said.insert(question.base() - 1, **std::move(quoted));
     }
 
     // False: the conversation was rewound and must be looked at anew.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/ids.h"
+#include "core/recollect.h"
 #include "search/message_text.h"
 
 namespace palimpsest {
@@ -105,6 +106,7 @@ void LogWords::add(const Entry& entry, Stemmer& stemmer, bool index) {
         sealed_ += index;
         return;
     }
+    if (is_recalled(said->message)) return;  // Its words are found where they were said.
     const SearchText text = search_text(said->message);
     if (calls_.size() > calls_max) calls_.clear();
     IndexedText message{entry.seq, entry.at, said->message.shape.role, text.text, {}};

@@ -1,0 +1,74 @@
+// Whatever is said and whatever is asked: words lie inside of their text and in order, an index
+// gives the same results from its stored form, snippets are whole UTF-8 with their marks inside,
+// and bytes that are no index are refused or harmless.
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/utf8.h"
+#include "core/rank.h"
+#include "core/snippet.h"
+
+using namespace palimpsest;
+
+namespace {
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+void check_words(std::string_view text) {
+    std::uint32_t positions = 0, last = 0;
+    for (const RawWord& word : split_words(text, &positions)) {
+        require(word.begin < word.end && word.end <= text.size());
+        require(word.position >= last && word.position < positions);
+        require(!word.text.empty());
+        last = word.position;
+    }
+}
+
+std::vector<Ranked> find(const WordIndex& index, const SearchQuery& query) {
+    const RankScope scope{&index, seq_max};
+    return rank({&scope, 1}, query, {}, 20);
+}
+
+void check_search(std::string_view text, std::string_view asked) {
+    Stemmer stemmer;
+    WordIndex index;
+    for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t part = text.size() / 4;
+        index.add({Seq{i + 1},
+                   Time(std::chrono::hours(i)),
+                   Role::user,
+                   text.substr(i * part, i == 3 ? text.npos : part),
+                   {}},
+                  stemmer);
+        if (i == 1) index.freeze();
+    }
+    const SearchQuery query = read_query(asked, index.languages(), stemmer);
+    const auto found = find(index, query);
+    const auto opened = WordIndex::open(index.freeze());
+    require(opened.has_value());
+    const auto again = find(*opened, query);
+    require(found.size() == again.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+        require(found[i].seq == again[i].seq && found[i].score == again[i].score);
+    const std::string whole = to_utf8(text);
+    const Snippet snippet = make_snippet(whole, query, 0, stemmer);
+    require(is_utf8(snippet.text));
+    for (const auto& [begin, end] : snippet.marks)
+        require(begin < end && end <= snippet.text.size());
+    (void)has_quotes(whole, query);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const std::string_view all(reinterpret_cast<const char*>(bytes), size);
+    check_words(all);
+    const std::size_t half = size / 2;
+    check_search(all.substr(half), all.substr(0, half));
+    Stemmer stemmer;
+    if (const auto index = WordIndex::open(std::string(all)))
+        (void)find(*index, read_query("user role text", 0, stemmer));
+    return 0;
+}
