@@ -210,7 +210,7 @@ constexpr Route table[] = {
      .reply = "RecallList"},
     {.method = "GET", .pattern = "/api/v1/search", .function = search_messages,
      .summary = "Search everything that was said, best first", .reply = "SearchList",
-     .query = search_query, .lane = Lane::slow},
+     .query = search_query},
     {.method = "GET", .pattern = "/api/v1/recall-tool", .function = get_recall_tool,
      .summary = "The tool that lets a model recall what was left out", .reply = "ToolDefinition",
      .query = recall_tool_query},
