@@ -1,6 +1,8 @@
 // Asio's fences are not needed: one thread runs a loop and what others post is ordered by its lock.
 // The thread sanitizer cannot follow fences, and g++ refuses to compile them for it.
+#ifndef BOOST_ASIO_DISABLE_FENCED_BLOCK
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK
+#endif
 #include "net/loop.h"
 
 #include <boost/asio/io_context.hpp>
