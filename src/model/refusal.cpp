@@ -12,6 +12,7 @@ namespace {
 
 // As Error::param; OpenAI's own word.
 constexpr std::string_view context_overflow = "context_length_exceeded";
+constexpr std::string_view refused_words = " answered with status ";
 constexpr std::size_t text_bytes_max = 2000;
 constexpr int wait_ms_max = 60'000;
 
@@ -91,7 +92,7 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
     const Said said = read_error(response.body);
     Error error;
     error.code = code_of(response.status, said.kind);
-    error.message = std::string(server) + " answered with status " +
+    error.message = std::string(server) + std::string(refused_words) +
                     std::to_string(response.status) + ": " + without_secret(said.text, secret);
     // What is wrong with the request is not mended by sending it again.
     if (response.status == 400 || response.status == 422) error.param = said.param;
@@ -99,6 +100,15 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
                           response.status == 422 || response.status == 500;
     if (too_long && says_overflow(said)) error.param = context_overflow;
     return error;
+}
+
+int refused_status(const Error& error) {
+    const std::size_t at = error.message.find(refused_words);
+    if (at == std::string::npos) return 0;
+    int status = 0;
+    const char* const first = error.message.data() + at + refused_words.size();
+    std::from_chars(first, error.message.data() + error.message.size(), status);
+    return status;
 }
 
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret) {

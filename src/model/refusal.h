@@ -15,6 +15,9 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
 // The same for an error event inside a stream.
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
 
+// The status that refusal_of() made the error of; 0: it is no such error.
+int refused_status(const Error& error);
+
 // The text with "[key]" wherever the secret stands.
 std::string without_secret(std::string text, std::string_view secret);
 

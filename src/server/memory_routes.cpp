@@ -6,6 +6,7 @@
 #include "core/policy.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
+#include "server/request_meters.h"
 #include "server/rest.h"
 
 namespace palimpsest {
@@ -143,7 +144,7 @@ Result<RouteReply> get_recall_tool(Call& call) {
 }
 
 Result<RouteReply> get_metrics(Call& call) {
-    return RouteReply{.body = call.site.memory.metrics(),
+    return RouteReply{.body = call.site.memory.metrics() + call.site.meters->text(),
                       .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

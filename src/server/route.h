@@ -24,6 +24,7 @@
 namespace palimpsest {
 
 struct Route;
+class RequestMeters;
 class RunningTurns;
 class ResponseLog;
 
@@ -37,6 +38,7 @@ struct Site {
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
     std::shared_ptr<const std::string> openapi = {};
     std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
+    std::shared_ptr<RequestMeters> meters = {};   // never null
     bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
 };
 

@@ -7,10 +7,12 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "model/refusal.h"
 #include "server/guard.h"
 #include "server/job_runner.h"
 #include "server/openapi.h"
 #include "server/replay.h"
+#include "server/request_meters.h"
 #include "server/respond.h"
 #include "server/retry_key.h"
 #include "server/router.h"
@@ -38,15 +40,29 @@ Repeat repeat_of(const HttpRequest& request, const Route& route) {
     return repeat;
 }
 
+// Clients of a provider's API are told of their own mistakes with the provider's status. That it
+// does not take our key, or is busy, is no mistake of theirs.
+HttpResponse write_refusal(const Error& error, const HttpRequest& request, const Route& route) {
+    HttpResponse response = write_error(error, repeat_of(request, route), route.errors);
+    const int status = route.pattern.starts_with("/v1/") ? refused_status(error) : 0;
+    if (status != 400 && status != 404 && status != 413 && status != 422) return response;
+    response.status = status;
+    response.headers.set("x-should-retry", "false");
+    if (route.errors == ErrorShape::anthropic)
+        response.body = anthropic_error(status, error.message);
+    return response;
+}
+
 // The way out of a route: see Outlet. Belongs to the worker.
 class WorkerOutlet final : public Outlet {
 public:
-    WorkerOutlet(Exchange& exchange, std::string request_id)
-        : exchange_(exchange), request_id_(std::move(request_id)) {}
+    WorkerOutlet(Exchange& exchange, std::string request_id, RequestMeters& meters)
+        : exchange_(exchange), request_id_(std::move(request_id)), meters_(meters) {}
 
     void start(HttpResponse head) override {
         if (started_) return;
         started_ = true;
+        open_.emplace(meters_);
         head.headers.set("x-request-id", request_id_);
         exchange_.start_from_worker(std::move(head));
     }
@@ -62,6 +78,8 @@ public:
 private:
     Exchange& exchange_;
     const std::string request_id_;
+    RequestMeters& meters_;
+    std::optional<RequestMeters::OpenStream> open_;
     bool started_ = false;
     std::size_t sent_ = 0;
 };
@@ -92,6 +110,7 @@ Result<void> check_asked(const Call& call) {
 }  // namespace
 
 struct Server::State {
+    std::shared_ptr<RequestMeters> meters;
     std::unique_ptr<Sites> sites;
     std::unique_ptr<Access> access;
     ServerOptions options;
@@ -130,7 +149,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Outlet& o
     call->out = &out;
     const bool once = route.body == BodyKind::json && !call->key.empty() && !route.own_key;
     Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
-    if (!reply) return {write_error(reply.error(), repeat_of(request, route), route.errors), {}};
+    if (!reply) return {write_refusal(reply.error(), request, route), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};
     return {write_reply(route, *std::move(reply)), {}};
@@ -147,9 +166,10 @@ Task<void> Server::State::serve(Exchange& exchange) {
     const Instant begun = std::chrono::steady_clock::now();
     const HttpRequest& request = exchange.request();
     Result<Match> match = match_route(routes(), request.method, request.path);
-    const Lane lane = match && match->route ? match->route->lane : Lane::quick;
+    const Route* const route = match ? match->route : nullptr;
+    const Lane lane = route ? route->lane : Lane::quick;
     const std::string request_id = new_request_id();
-    WorkerOutlet out(exchange, request_id);
+    WorkerOutlet out(exchange, request_id, *meters);
     auto work = [&] { return route_and_answer(request, std::move(match), out); };
     Outcome outcome = co_await exchange.run(work, lane);
     outcome.response.headers.set("x-request-id", request_id);
@@ -157,6 +177,8 @@ Task<void> Server::State::serve(Exchange& exchange) {
         co_await stream(exchange, outcome);
     else if (!out.started())
         exchange.answer(outcome.response);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    meters->count(route, out.started() ? 200 : outcome.response.status, took.count());
     log(request, outcome.response, begun);
 }
 
@@ -166,6 +188,7 @@ Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
     const SendEvent send = [&exchange](const ServerEvent& event) {
         return exchange.write_from_worker(write_event(event));
     };
+    const RequestMeters::OpenStream open(*meters);
     auto work = [&] { outcome.stream(send); };
     co_await exchange.run(work, Lane::slow);
 }
@@ -222,10 +245,13 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
               .store_token = options.store_token,
               .openapi = std::make_shared<const std::string>(
                   write_openapi(routes(), palimpsest::schemas())),
+              .meters = std::make_shared<RequestMeters>(),
               .finish_abandoned = options.finish_abandoned};
+    const std::shared_ptr<RequestMeters> meters = site.meters;
     auto access = std::make_unique<Access>(memory.store(), options.tenant);
     PAL_CHECK(check_listen(options, *access));
-    auto state = std::make_unique<State>(State{.sites = std::make_unique<Sites>(std::move(site)),
+    auto state = std::make_unique<State>(State{.meters = meters,
+                                               .sites = std::make_unique<Sites>(std::move(site)),
                                                .access = std::move(access),
                                                .options = std::move(options)});
     for (const Route& route : routes())

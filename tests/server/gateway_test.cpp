@@ -376,6 +376,35 @@ TEST(gateway_turn, refuses_an_unknown_edit_by_its_name) {
     EXPECT_TRUE(told.error("message").contains("shrink")) << told.response.body;
 }
 
+TEST(gateway_turn, tells_the_client_of_its_own_mistake_with_the_providers_status) {
+    const UpstreamReply refused{.status = 400, .body = R"({"error":{"message":"no such role"}})"};
+    const UpstreamReply locked{.status = 401, .body = R"({"error":{"message":"bad key"}})"};
+    Gateway gateway(chat_format, {refused, refused, locked});
+    const Told chat = gateway.chat(user("a"), in_alice);
+    EXPECT_EQ(chat.status(), 400);
+    EXPECT_EQ(chat.header("x-should-retry"), "false");
+    EXPECT_TRUE(chat.error("message").contains("no such role"));
+    const Told message = gateway.message(user("a"), in_alice);
+    EXPECT_EQ(message.status(), 400);
+    EXPECT_EQ(message.error("type"), "invalid_request_error");
+    EXPECT_EQ(gateway.chat(user("a"), in_alice).status(), 502);  // our key, not the client's fault
+}
+
+TEST(gateway, counts_requests_and_open_streams) {
+    Gateway gateway(chat_format, {tells(chat_format, "one two")});
+    gateway.chat(user("a"), {}, R"("stream":true)");
+    gateway.post("/v1/messages", "{");
+    std::string metrics;
+    // A request is counted when its last byte is out.
+    for (int i = 0; i < 200 && !metrics.contains("memory_request_seconds_count"); ++i)
+        metrics = gateway.get("/metrics").response.body;
+    EXPECT_TRUE(metrics.contains(
+        R"(memory_requests_total{method="POST",route="/v1/chat/completions",status="200"} 1)"))
+        << metrics;
+    EXPECT_TRUE(metrics.contains("memory_open_streams 0")) << metrics;
+    EXPECT_TRUE(metrics.contains(R"(route="/v1/messages",status="400"} 1)")) << metrics;
+}
+
 // ---- stored completions -------------------------------------------------------------------------
 
 TEST(stored_completions, are_kept_listed_changed_and_removed) {

@@ -1,0 +1,49 @@
+#include "server/request_meters.h"
+
+#include "server/route.h"
+
+#include <fmt/format.h>
+
+namespace palimpsest {
+
+void RequestMeters::count(const Route* route, int status, double seconds) {
+    const std::string label =
+        route ? fmt::format(R"(method="{}",route="{}")", route->method, route->pattern)
+              : std::string(R"(method="",route="")");
+    const std::scoped_lock lock(mutex_);
+    ++requests_[fmt::format(R"({},status="{}")", label, status)];
+    Times& times = times_[label];
+    for (std::size_t i = 0; i < limits.size(); ++i)
+        times.buckets[i] += seconds <= limits[i] ? 1 : 0;
+    ++times.count;
+    times.sum += seconds;
+}
+
+std::string RequestMeters::text() const {
+    std::string out = fmt::format(
+        "# HELP memory_open_streams Streamed answers that are being sent.\n"
+        "# TYPE memory_open_streams gauge\nmemory_open_streams {}\n"
+        "# HELP memory_requests_total Requests, by route and status.\n"
+        "# TYPE memory_requests_total counter\n",
+        open_.load());
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [labels, count] : requests_)
+        out += fmt::format("memory_requests_total{{{}}} {}\n", labels, count);
+    constexpr std::string_view name = "memory_request_seconds";
+    out += fmt::format(
+        "# HELP {0} Time of a request, its stream and its model with it.\n"
+        "# TYPE {0} histogram\n",
+        name);
+    for (const auto& [labels, times] : times_) {
+        for (std::size_t i = 0; i < limits.size(); ++i)
+            out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, limits[i],
+                               times.buckets[i]);
+        out += fmt::format(
+            "{0}_bucket{{{1},le=\"+Inf\"}} {2}\n{0}_sum{{{1}}} {3}\n"
+            "{0}_count{{{1}}} {2}\n",
+            name, labels, times.count, times.sum);
+    }
+    return out;
+}
+
+}  // namespace palimpsest
