@@ -10,230 +10,11 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view tokenizer_names[] = {"o200k_base", "cl100k_base", "o200k_harmony",
-                                                "p50k_base",  "r50k_base",   "approx"};
-constexpr std::string_view log_levels[] = {"quiet", "info"};
-constexpr std::string_view turns_names[] = {"allow", "wait", "refuse", "fork"};
-constexpr std::string_view without_keys_words[] = {"anyone may use it"};
-constexpr std::string_view gone_choices[] = {"cancel", "finish"};
-constexpr std::string_view unknown_choices[] = {"refuse", "default"};
 constexpr std::uint64_t mib = 1u << 20;
 
-constexpr Setting table[] = {
-    {"config",
-     &Settings::config,
-     SettingKind::text,
-     SettingScope::general,
-     "FILE",
-     0,
-     0,
-     {},
-     "The settings file; without it palimpsest.toml of the working directory, if there is one."},
-    {"json",
-     &Settings::json,
-     SettingKind::toggle,
-     SettingScope::general,
-     "",
-     0,
-     0,
-     {},
-     "Print JSON, also for errors (on standard error)."},
-    {"store",
-     &Settings::store,
-     SettingKind::text,
-     SettingScope::store,
-     "URL",
-     0,
-     0,
-     {},
-     "Where conversations are kept; `pal help stores` lists the kinds."},
-    {"encryption_key",
-     &Settings::encryption_key,
-     SettingKind::text,
-     SettingScope::store,
-     "SOURCE",
-     0,
-     0,
-     {},
-     "Where the master key of an encrypted store is: file:PATH, env:NAME or command:COMMAND."},
-    {"tenant",
-     &Settings::tenant,
-     SettingKind::text,
-     SettingScope::store,
-     "NAME",
-     0,
-     0,
-     {},
-     "Whose conversations; the same id in two tenants names two conversations."},
-    {"message_bytes_max",
-     &Settings::message_bytes_max,
-     SettingKind::size,
-     SettingScope::store,
-     "SIZE",
-     1,
-     400 * mib,
-     {},
-     "Larger messages are refused with too_large."},
-    {"tokenizer", &Settings::tokenizer, SettingKind::choice, SettingScope::store, "NAME", 0, 0,
-     tokenizer_names, "How messages are counted; approx is one token for four bytes."},
-    {"tokenizer_file",
-     &Settings::tokenizer_file,
-     SettingKind::text,
-     SettingScope::store,
-     "FILE",
-     0,
-     0,
-     {},
-     "A local model's tokenizer.json (byte-level BPE), which then counts instead."},
-    {"model",
-     &Settings::model,
-     SettingKind::text,
-     SettingScope::model,
-     "NAME",
-     0,
-     0,
-     {},
-     "The model that answers: one of [models.NAME], or a model of OpenAI or Anthropic by its own "
-     "name. echo works offline and repeats what was said."},
-    {"summarizer",
-     &Settings::summarizer,
-     SettingKind::text,
-     SettingScope::model,
-     "NAME",
-     0,
-     0,
-     {},
-     "The model that writes summaries, named as `model` is; without it they are made offline, of "
-     "sentences that were said."},
-    {"summarizer_prompt",
-     &Settings::summarizer_prompt,
-     SettingKind::text,
-     SettingScope::model,
-     "FILE",
-     0,
-     0,
-     {},
-     "What that model is told to do, instead of our own words."},
-    {"summarizer_window",
-     &Settings::summarizer_window,
-     SettingKind::number,
-     SettingScope::model,
-     "N",
-     0,
-     10'000'000,
-     {},
-     "Most tokens that it is sent at once, longer parts are divided; 0: its own window."},
-    {"summary_deadline_ms",
-     &Settings::summary_deadline_ms,
-     SettingKind::number,
-     SettingScope::model,
-     "MS",
-     0,
-     600'000,
-     {},
-     "How long a turn that is over its hard limit waits for it; 0: not at all."},
-    {"turns", &Settings::turns, SettingKind::choice, SettingScope::model, "HOW", 0, 0, turns_names,
-     "What becomes of a turn while another one of its conversation is under way."},
-    {"turn_wait_ms",
-     &Settings::turn_wait_ms,
-     SettingKind::number,
-     SettingScope::model,
-     "MS",
-     0,
-     600'000,
-     {},
-     "How long it waits then, with turns = wait."},
-    {"listen",
-     &Settings::listen,
-     SettingKind::address,
-     SettingScope::server,
-     "HOST:PORT",
-     0,
-     0,
-     {},
-     "Where the server listens; port 0 takes any free one."},
-    {"hosts",
-     &Settings::hosts,
-     SettingKind::text,
-     SettingScope::server,
-     "NAMES",
-     0,
-     0,
-     {},
-     "Names that requests may have in Host, separated by commas; without it the local ones on "
-     "loopback, any elsewhere."},
-    {"without_keys", &Settings::without_keys, SettingKind::choice, SettingScope::server, "WORDS", 0,
-     0, without_keys_words,
-     "Lets a server whose store has no keys listen beyond loopback: whoever reaches it may do "
-     "everything."},
-    {"body_bytes_max",
-     &Settings::body_bytes_max,
-     SettingKind::size,
-     SettingScope::server,
-     "SIZE",
-     1024,
-     512 * mib,
-     {},
-     "Larger request bodies are refused before they are read."},
-    {"connections_max",
-     &Settings::connections_max,
-     SettingKind::number,
-     SettingScope::server,
-     "N",
-     1,
-     1'000'000,
-     {},
-     "Connections at once; above it idle ones are closed, then new ones refused."},
-    {"network_threads",
-     &Settings::network_threads,
-     SettingKind::number,
-     SettingScope::server,
-     "N",
-     1,
-     64,
-     {},
-     "Threads that read and write sockets."},
-    {"store_threads",
-     &Settings::store_threads,
-     SettingKind::number,
-     SettingScope::server,
-     "N",
-     1,
-     1024,
-     {},
-     "Threads that wait for the store."},
-    {"turns_max",
-     &Settings::turns_max,
-     SettingKind::number,
-     SettingScope::server,
-     "N",
-     1,
-     100'000,
-     {},
-     "Model calls and streams at once; more wait for their turn."},
-    {"client_gone", &Settings::client_gone, SettingKind::choice, SettingScope::server, "WHAT", 0, 0,
-     gone_choices,
-     "When the client of a streamed turn has gone: cancel stops the model and keeps what it said; "
-     "finish lets it end. A turn that is not streamed always ends."},
-    {"unknown_model", &Settings::unknown_model, SettingKind::choice, SettingScope::server, "WHAT",
-     0, 0, unknown_choices,
-     "When a client names a model that is not there: refuse it, or let the default model answer."},
-    {"grace_ms",
-     &Settings::grace_ms,
-     SettingKind::number,
-     SettingScope::server,
-     "MS",
-     0,
-     600'000,
-     {},
-     "How long running requests may go on after SIGINT or SIGTERM."},
-    {"log_level", &Settings::log_level, SettingKind::choice, SettingScope::server, "LEVEL", 0, 0,
-     log_levels, "info: one line of JSON for each request, on standard error; quiet: none."},
-};
-
 const Setting* find_setting(std::string_view name) {
-    const auto* row = std::ranges::find(table, name, &Setting::name);
-    return row == std::end(table) ? nullptr : row;
+    const auto row = std::ranges::find(setting_table(), name, &Setting::name);
+    return row == setting_table().end() ? nullptr : &*row;
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -353,7 +134,7 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
 std::vector<SettingValue> from_environment(const SettingSources& sources) {
     std::vector<SettingValue> values;
     if (!sources.environment) return values;
-    for (const Setting& setting : table) {
+    for (const Setting& setting : setting_table()) {
         const std::string variable = setting_environment(setting);
         const auto text = sources.environment(variable);
         if (text && !text->empty()) values.push_back({std::string(setting.name), *text, variable});
@@ -362,10 +143,6 @@ std::vector<SettingValue> from_environment(const SettingSources& sources) {
 }
 
 }  // namespace
-
-std::span<const Setting> setting_table() {
-    return table;
-}
 
 std::string setting_flag(const Setting& setting) {
     std::string flag(setting.name);
@@ -432,7 +209,7 @@ std::string settings_markdown() {
         "the\n"
         "defaults. The file is `palimpsest.toml` in the working directory, or the one that "
         "`--config`\nnames. Written by `pal help settings`; a test compares.\n";
-    for (const Setting& setting : table) {
+    for (const Setting& setting : setting_table()) {
         const std::string fallback = setting_text(setting, Settings{});
         const bool quotes = std::holds_alternative<std::string Settings::*>(setting.field) ||
                             setting.kind == SettingKind::size;

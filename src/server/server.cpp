@@ -232,21 +232,25 @@ Result<void> check_listen(const ServerOptions& options, Access& access) {
                 "listen");
 }
 
+Site make_site(Memory& memory, Models models, const ServerOptions& options) {
+    return {.memory = memory,
+            .model = models.first(),
+            .models = std::move(models),
+            .running = {},  // each site has its own
+            .tenant = options.tenant,
+            .store_token = options.store_token,
+            .openapi =
+                std::make_shared<const std::string>(write_openapi(routes(), palimpsest::schemas())),
+            .meters = std::make_shared<RequestMeters>(),
+            .finish_abandoned = options.finish_abandoned};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
                                               ServerOptions options) {
     PAL_CHECK(check_id(options.tenant, "tenant"));
-    Site site{.memory = memory,
-              .model = models.first(),
-              .models = std::move(models),
-              .running = {},  // each site has its own
-              .tenant = options.tenant,
-              .store_token = options.store_token,
-              .openapi = std::make_shared<const std::string>(
-                  write_openapi(routes(), palimpsest::schemas())),
-              .meters = std::make_shared<RequestMeters>(),
-              .finish_abandoned = options.finish_abandoned};
+    Site site = make_site(memory, std::move(models), options);
     const std::shared_ptr<RequestMeters> meters = site.meters;
     auto access = std::make_unique<Access>(memory.store(), options.tenant);
     PAL_CHECK(check_listen(options, *access));
