@@ -63,8 +63,7 @@ LiveResponse::Piece LiveResponse::wait(std::size_t from, Duration patience) cons
 ResponseLog::ResponseLog(Store& store, std::string tenant)
     : store_(store),
       tenant_(std::move(tenant)),
-      workers_(std::make_unique<Workers>(background_threads)),
-      keeper_([this](const std::stop_token& stop) { keep_all(stop); }) {}
+      workers_(std::make_unique<Workers>(background_threads)) {}
 
 ResponseLog::~ResponseLog() {
     stop();
@@ -95,7 +94,7 @@ std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptio
     if (!options.kept) return live;
     const std::scoped_lock lock(mutex_);
     kept_.insert_or_assign(id, std::move(record));
-    woken_.notify_all();
+    wake_keeper();
     return live;
 }
 
@@ -202,10 +201,17 @@ void ResponseLog::forget(const LogId& log) {
 void ResponseLog::put_later(RecordWrite write) {
     const std::scoped_lock lock(mutex_);
     later_.push_back(std::move(write));
-    woken_.notify_all();
+    wake_keeper();
 }
 
 // ---- the keeper ---------------------------------------------------------------------------------
+
+// Started when there is something to keep: most tenants never have.
+void ResponseLog::wake_keeper() {
+    if (!keeper_.joinable())
+        keeper_ = std::jthread([this](const std::stop_token& stop) { keep_all(stop); });
+    woken_.notify_all();
+}
 
 void ResponseLog::announce(Kept& kept) {
     kept.renewed = system_now();

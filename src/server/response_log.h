@@ -101,6 +101,7 @@ private:
         std::size_t written = 0, chunks = 0;
         Time renewed = {}, asked = {};
     };
+    void wake_keeper();  // with the mutex held
     void keep_all(const std::stop_token& stop);
     // False: it has ended and all of it is kept.
     bool keep(Kept& kept);

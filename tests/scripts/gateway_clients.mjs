@@ -5,6 +5,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { responses_scenes } from "./gateway_responses.mjs";
 
 const [folder, baseURL] = process.argv.slice(2);
 const require = createRequire(path.join(folder, "package.json"));
@@ -300,6 +301,9 @@ const scenes = {
     return made.tool_calls.map((call) => [call.name, call.args]);
   },
 };
+
+Object.assign(scenes, responses_scenes({ OpenAI, createOpenAI, ai: await load("ai"), ChatOpenAI,
+  messages: await load("@langchain/core/messages"), z, behind, baseURL }));
 
 const seen = {};
 await Promise.all(Object.entries(scenes).map(async ([name, scene]) => {

@@ -15,6 +15,8 @@ import openai
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 
+from gateway_responses import langchain_responses_answer_and_stream  # noqa: F401: a scene
+
 URL = sys.argv[1]
 ROOT = URL.removesuffix("/v1")
 BEHIND = {"openai_chat": "gpt-4.1", "openai_responses": "gpt-5", "anthropic": "gpt-4o"}

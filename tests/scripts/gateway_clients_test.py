@@ -237,6 +237,29 @@ class NodeClients(Clients):
     def test_langchain_calls_tools(self):
         self.check("langchain_calls_tools", [["get_weather", {"city": "Oslo"}]])
 
+    def test_vercel_responses_answer_and_stream_with_every_format_behind(self):
+        self.check("vercel_responses_answer_and_stream_with_every_format_behind",
+                   each([HELLO, HELLO]))
+
+    def test_vercel_responses_refer_to_items_of_earlier_answers(self):
+        self.check("vercel_responses_refer_to_items_of_earlier_answers", hears(3, "two"))
+
+    def test_vercel_responses_continue_by_id(self):
+        self.check("vercel_responses_continue_by_id", hears(3, "two"))
+
+    def test_vercel_responses_use_tools_with_every_format_behind(self):
+        text = "The tool said rain."
+        self.check("vercel_responses_use_tools_with_every_format_behind",
+                   each([text, text, ["Oslo", "Oslo"]]))
+
+    def test_langchain_responses_answer_and_stream(self):
+        self.check("langchain_responses_answer_and_stream",
+                   [hears(1, "one"), hears(3, "two"), HELLO])
+
+    def test_openai_6_uses_responses_and_conversations(self):
+        self.check("openai_6_uses_responses_and_conversations",
+                   [hears(1, "one"), hears(3, "two"), 4])
+
 
 class PythonClients(Clients):
     find = staticmethod(python_command)
@@ -297,6 +320,10 @@ class PythonClients(Clients):
 
     def test_litellm_speaks_anthropic(self):
         self.check("litellm_speaks_anthropic", [HELLO, HELLO])
+
+    def test_langchain_responses_answer_and_stream(self):
+        self.check("langchain_responses_answer_and_stream",
+                   [hears(1, "one"), hears(3, "two"), HELLO])
 
 
 del Clients  # It has no scenes of its own.
