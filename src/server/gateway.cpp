@@ -15,6 +15,8 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t notes_looked_at = 16;  // the newest calls, with their usage and texts
+// Longer than the clients' own time-out, after which they repeat. What is older was said again.
+constexpr Duration repeated_within = std::chrono::minutes(15);
 
 ReplyUsage reply_usage(const Usage& usage) {
     return {.input_tokens = usage.input,
@@ -44,7 +46,9 @@ Result<std::string> find_key(Memory& memory, const ConversationId& name, std::st
         name, {.kinds = only(EntryKind::note), .limit = notes_looked_at, .newest_first = true});
     if (!entries && entries.error().code == ErrorCode::not_found) return std::string();
     if (!entries) return std::unexpected(entries.error());
+    const Time oldest = system_now() - repeated_within;
     for (const Entry& entry : *entries) {
+        if (entry.at < oldest) break;
         const auto& note = std::get<NoteEntry>(entry.body);
         const auto body = note.kind == "call" ? parse_json(view_of(note.body))
                                               : Result<JsonDocument>(fail({}, ""));
@@ -95,6 +99,8 @@ Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
         const ConversationId& name = turn.ask_.name;
         auto entered = call.site.running->enter(
             name.tenant + "\n" + name.id + "\n" + turn.ask_.digest, call.out->stop());
+        if (!entered.seat.held())
+            return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
         turn.seat_ = std::move(entered.seat);
         repeats |= entered.waited;
     }

@@ -27,6 +27,7 @@ public:
         ~Seat() {
             if (turns_) turns_->leave(name_);
         }
+        bool held() const { return turns_ != nullptr; }
 
     private:
         RunningTurns* turns_ = nullptr;

@@ -318,6 +318,48 @@ TEST(gateway_turn, keeps_what_came_when_the_client_goes) {
     EXPECT_EQ(gateway.view("alice"), "a whole");
 }
 
+TEST(gateway_turn, tells_in_the_stream_that_its_answer_could_not_be_stored) {
+    UpstreamReply slow = tells(chat_format, "one two three");
+    slow.piece_bytes = 300;
+    slow.piece_delay_ms = 100;
+    Gateway gateway(chat_format, {slow});
+    Told told;
+    std::thread asking([&] { told = gateway.chat(user("a"), in_alice, R"("stream":true)"); });
+    while (gateway.upstream.requests().empty()) std::this_thread::yield();
+    ASSERT_TRUE(gateway.memory.erase({"default", "alice"}));
+    asking.join();
+    EXPECT_EQ(told.status(), 200);
+    EXPECT_TRUE(told.response.body.contains("three")) << told.response.body;
+    EXPECT_TRUE(told.response.body.contains(R"({"error":)")) << told.response.body;
+    EXPECT_FALSE(told.response.body.contains("[DONE]")) << told.response.body;
+}
+
+TEST(gateway_turn, is_kept_as_far_as_it_came_when_the_server_is_stopped) {
+    UpstreamReply slow = tells(chat_format, "one two three four five six seven eight nine ten");
+    slow.piece_bytes = 200;
+    slow.piece_delay_ms = 100;
+    Gateway gateway(chat_format, {slow});
+    std::atomic<bool> heard = false;
+    std::thread asking([&] {
+        HttpClient client = gateway.client();
+        (void)client.stream(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"messages":[{"role":"user","content":"a"}],"stream":true})", in_alice),
+            [&](std::string_view bytes) {
+                heard = heard || bytes.contains("one");
+                return true;
+            });
+    });
+    while (!heard) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gateway.server->stop(std::chrono::milliseconds(0));
+    asking.join();
+    const auto view = gateway.memory.view({"default", "alice"});
+    ASSERT_EQ(view->items.size(), 2u);
+    EXPECT_TRUE(view->items[1].interrupted);
+    EXPECT_TRUE(gateway.view("alice").starts_with("a one")) << gateway.view("alice");
+    EXPECT_FALSE(gateway.view("alice").contains("ten"));
+}
+
 TEST(gateway_turn, is_brought_to_its_end_without_the_client_when_so_told) {
     UpstreamReply slow = tells(chat_format, "one two three");
     slow.piece_bytes = 400;
