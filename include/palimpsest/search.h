@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,7 +51,7 @@ struct SearchRequest {
 
 // What a score is made of; the parts add up to it.
 struct ScorePart {
-    std::string_view name = {};  // own, near, stretch, prior, vector
+    std::string_view name = {};  // own, near, stretch, prior; hybrid: lexical, vector
     double value = 0;
 };
 struct SearchHit {
@@ -100,6 +101,10 @@ public:
     virtual std::size_t dimension() const = 0;
     virtual Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) = 0;
 };
+
+class Model;  // model.h
+// One that asks a model's server for OpenAI's /v1/embeddings. invalid_request when it has none.
+Result<std::shared_ptr<Embedder>> make_model_embedder(std::shared_ptr<Model> model);
 
 // A log, or the part of it up to a seq.
 struct IndexScope {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/tokenizer_file.h"
+#include "palimpsest/search.h"
 #include "store/remote_store.h"
 
 namespace palimpsest {
@@ -25,7 +26,7 @@ Result<std::unique_ptr<Model>> open_named_model(const Settings& settings, const 
         endpoint.format = FormatId::anthropic;
         return make_http_model(std::move(endpoint));
     }
-    for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4"})
+    for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4", "text-embedding-"})
         if (name.starts_with(family)) return make_http_model(std::move(endpoint));
     return fail(ErrorCode::invalid_request,
                 "there is no model " + name + "; say where it is in palimpsest.toml: [models." +
@@ -48,6 +49,13 @@ Result<std::shared_ptr<Summarizer>> open_summarizer(const Settings& settings) {
                                                .window_tokens = settings.summarizer_window});
 }
 
+// Null: search compares words only.
+Result<std::shared_ptr<Embedder>> open_embedder(const Settings& settings) {
+    if (settings.embedder.empty()) return nullptr;
+    PAL_TRY(model, open_named_model(settings, settings.embedder, "embedder"));
+    return make_model_embedder(std::move(model));
+}
+
 }  // namespace
 
 Result<Memory> open_memory(const Settings& settings, StoreOptions options, MemoryOptions memory) {
@@ -67,6 +75,8 @@ Result<Memory> open_memory(const Settings& settings, StoreOptions options, Memor
     memory.summary_deadline = std::chrono::milliseconds(settings.summary_deadline_ms);
     PAL_TRY(summarizer, open_summarizer(settings));
     memory.summarizer = std::move(summarizer);
+    PAL_TRY(embedder, open_embedder(settings));
+    memory.embedder = std::move(embedder);
     return Memory(std::move(store), std::move(memory));
 }
 

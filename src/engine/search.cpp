@@ -62,7 +62,7 @@ public:
         query.before = request_.before;
         query.tool = request_.tool;
         query.limit = looks_at_each() ? ranked_max : request_.offset + request_.limit + 1;
-        PAL_TRY(found, state_.index->search(query));
+        PAL_TRY(found, ask(query));
         asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
         PAL_CHECK(take(found));
         PAL_CHECK(warn());
@@ -70,6 +70,18 @@ public:
     }
 
 private:
+    // Unless a mode was asked for, an embedder that fails is done without, and that is said.
+    Result<std::vector<IndexHit>> ask(IndexQuery& query) {
+        const bool hybrid = state_.embedder && !request_.query.contains('"');
+        query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
+        page_.mode = query.mode;
+        auto found = state_.index->search(query);
+        if (found || request_.mode || query.mode == SearchMode::lexical) return found;
+        page_.warnings.push_back("words only, without vectors: " + found.error().message);
+        page_.mode = query.mode = SearchMode::lexical;
+        return state_.index->search(query);
+    }
+
     // The index cannot tell all that is asked for.
     bool looks_at_each() const {
         return request_.in_view || request_.for_model || request_.query.contains('"') ||

@@ -28,6 +28,7 @@ struct Settings {
     std::uint64_t message_bytes_max = 16u << 20;
     std::string tokenizer = "o200k_base";
     std::string tokenizer_file = {};
+    std::string embedder = {};
     std::string model = "echo";
     std::string summarizer = {};
     std::string summarizer_prompt = {};

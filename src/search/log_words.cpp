@@ -1,39 +1,18 @@
 #include "search/log_words.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/ids.h"
 #include "core/recollect.h"
 #include "search/message_text.h"
+#include "search/stored_parts.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t page_messages = 500;
-constexpr std::size_t part_bytes = 8u << 20;  // of one record
-constexpr std::size_t parts_max = 256;
 constexpr std::size_t save_messages = 256;  // fewer new ones are not worth a write
 constexpr std::size_t calls_max = 4096;
 constexpr std::uint64_t look_back = 32;  // entries, for the calls of results
-
-// In front of each part: which state of the log it is, and how many parts there are.
-struct PartHead {
-    std::uint64_t epoch = 0, upto = 0, sealed = 0;
-    std::uint32_t parts = 0, part = 0;
-};
-static_assert(sizeof(PartHead) == 32);
-
-RecordKey part_key(const std::string& tenant, const LogId& log, std::size_t part) {
-    return {tenant, std::string(search_space), hex(log) + "." + std::to_string(part)};
-}
-
-std::optional<PartHead> read_head(const std::string& value) {
-    if (value.size() < sizeof(PartHead)) return std::nullopt;
-    PartHead head;
-    std::memcpy(&head, value.data(), sizeof head);
-    return head;
-}
 
 }  // namespace
 
@@ -63,21 +42,13 @@ void LogWords::load(Store& store, const Header& header) {
     kept_messages_ = 0;
     sealed_ = 0;
     if (!keep_) return;
-    std::string stored;
-    PartHead first;
-    for (std::size_t part = 0; part == 0 || part < first.parts; ++part) {
-        const auto record = store.get_record(part_key(header.name.tenant, header.log, part));
-        const auto head = record ? read_head(record->value) : std::nullopt;
-        if (!head || head->epoch != header.epoch || head->upto > header.end.value) return;
-        if (part == 0) first = *head;
-        if (head->upto != first.upto || head->part != part || head->parts > parts_max) return;
-        stored.append(record->value, sizeof(PartHead));
-    }
-    auto words = WordIndex::open(std::move(stored));
+    auto stored = load_parts(store, words_space, header);
+    if (!stored) return;
+    auto words = WordIndex::open(std::move(stored->bytes));
     if (!words) return;
     words_ = *std::move(words);
-    upto_ = Seq{first.upto};
-    sealed_ = first.sealed;
+    upto_ = Seq{stored->state.upto};
+    sealed_ = stored->state.extra;
     kept_messages_ = words_.messages().size();
 }
 
@@ -120,30 +91,9 @@ void LogWords::add(const Entry& entry, Stemmer& stemmer, bool index) {
 
 Result<void> LogWords::save(Store& store, const Header& header) {
     if (!keep_ || words_.messages().empty()) return {};
-    const std::string& stored = words_.freeze();
-    PartHead head{epoch_, upto_.value, sealed_, 0, 0};
-    head.parts = static_cast<std::uint32_t>((stored.size() + part_bytes - 1) / part_bytes);
-    for (; head.part < head.parts; ++head.part) {
-        RecordWrite write;
-        write.key = part_key(header.name.tenant, header.log, head.part);
-        write.value = std::string(reinterpret_cast<const char*>(&head), sizeof head) +
-                      stored.substr(head.part * part_bytes, part_bytes);
-        write.ttl = header.ttl;
-        PAL_CHECK(store.put_record(write));
-    }
+    PAL_CHECK(
+        save_parts(store, words_space, header, {epoch_, upto_.value, sealed_}, words_.freeze()));
     kept_messages_ = words_.messages().size();
-    return {};
-}
-
-Result<void> remove_log_words(Store& store, const std::string& tenant, const LogId& log) {
-    RecordQuery query{tenant, std::string(search_space), hex(log) + ".", {}, parts_max};
-    PAL_TRY(records, store.list_records(query));
-    for (const Record& record : records) {
-        RecordWrite write;
-        write.key = record.key;
-        write.purge = true;
-        PAL_CHECK(store.put_record(write));
-    }
     return {};
 }
 

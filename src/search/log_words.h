@@ -45,7 +45,4 @@ private:
     std::map<std::string, std::string> calls_;  // names of tools by call id, of late calls
 };
 
-constexpr std::string_view search_space = "search";
-Result<void> remove_log_words(Store& store, const std::string& tenant, const LogId& log);
-
 }  // namespace palimpsest

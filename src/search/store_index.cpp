@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "core/rank.h"
+#include "core/vectors.h"
+#include "search/stored_parts.h"
 
 namespace palimpsest {
 namespace {
@@ -39,6 +44,35 @@ RowFilter filter_of(const IndexQuery& query, const std::vector<RankScope>& scope
         };
 }
 
+// Rank fusion: what stands high in both lists stands highest. The parts say what each list gave.
+constexpr double fusion_depth = 60, lexical_weight = 1, vector_weight = 1;
+constexpr std::size_t fused_depth = 200;
+
+std::vector<IndexHit> fused(const std::vector<IndexHit>& lexical,
+                            const std::vector<IndexHit>& vector, std::size_t limit) {
+    std::map<std::pair<std::size_t, Seq>, IndexHit> all;
+    const auto add = [&](const std::vector<IndexHit>& list, std::string_view name, double weight) {
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const auto [at, fresh] = all.try_emplace({list[i].scope, list[i].seq}, list[i]);
+            IndexHit& hit = at->second;
+            if (fresh) {
+                hit.parts.clear();
+                hit.score = 0;
+            }
+            const double share = weight / (fusion_depth + static_cast<double>(i));
+            hit.parts.push_back({name, share});
+            hit.score += share;
+        }
+    };
+    add(lexical, "lexical", lexical_weight);
+    add(vector, "vector", vector_weight);
+    std::vector<IndexHit> hits;
+    for (auto& [place, hit] : all) hits.push_back(std::move(hit));
+    std::ranges::stable_sort(hits, std::greater<>{}, &IndexHit::score);
+    hits.resize(std::min(limit, hits.size()));
+    return hits;
+}
+
 }  // namespace
 
 std::size_t StoreIndex::Hash::operator()(const LogId& log) const {
@@ -64,7 +98,7 @@ void StoreIndex::weigh(const LogId& log, const KeptPtr& kept) {
     std::size_t bytes = 0;
     {
         const std::shared_lock lock(kept->mutex);
-        bytes = kept->words.words().bytes();
+        bytes = kept->words.words().bytes() + kept->vectors.bytes();
     }
     const std::lock_guard lock(mutex_);
     const auto known = by_log_.find(log);
@@ -115,25 +149,68 @@ Result<IndexedLog> StoreIndex::rebuild(const Header& header, bool from_scratch) 
     return found->words.facts();
 }
 
+// Reading locks on all logs of a search, and what is asked of each.
+struct StoreIndex::Opened {
+    std::vector<KeptPtr> logs = {};
+    std::vector<std::shared_lock<std::shared_mutex>> locks = {};
+    std::vector<RankScope> scopes = {};
+    RowFilter filter = {};
+};
+
+Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept) {
+    {
+        const std::shared_lock lock(kept->mutex);
+        if (kept->vectors.is_current(header, *options_.embedder)) return {};
+    }
+    std::size_t before = 0, after = 0;
+    {
+        const std::unique_lock lock(kept->mutex);
+        before = kept->vectors.rows();
+        PAL_CHECK(kept->vectors.update(store_, header, *options_.embedder));
+        after = kept->vectors.rows();
+    }
+    weigh(header.log, kept);
+    const std::lock_guard lock(mutex_);
+    embedded_ += after - std::min(before, after);
+    return {};
+}
+
 Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
-    std::vector<IndexHit> hits;
-    if (query.limit == 0 || query.text.empty()) return hits;
-    std::vector<KeptPtr> logs;
+    if (query.limit == 0 || query.text.empty()) return std::vector<IndexHit>();
+    const bool by_vector = query.mode != SearchMode::lexical;
+    if (by_vector && !options_.embedder)
+        return fail(ErrorCode::unprocessable, "there is no embedder to search by vectors", "mode");
+    Opened opened;
     for (const IndexScope& scope : query.scopes) {
         PAL_TRY(found, current(scope.header));
-        logs.push_back(std::move(found));
+        if (by_vector) PAL_CHECK(embed_new(scope.header, found));
+        opened.logs.push_back(std::move(found));
     }
-    std::vector<std::shared_lock<std::shared_mutex>> locks;
-    std::vector<RankScope> scopes;
+    for (std::size_t s = 0; s < opened.logs.size(); ++s) {
+        opened.locks.emplace_back(opened.logs[s]->mutex);
+        opened.scopes.push_back({&opened.logs[s]->words.words(), query.scopes[s].upto});
+    }
+    opened.filter = filter_of(query, opened.scopes);
+    {
+        const std::lock_guard lock(mutex_);
+        ++searches_;
+    }
+    if (query.mode == SearchMode::lexical) return search_words(query, opened);
+    if (query.mode == SearchMode::vector) return search_vectors(query, opened);
+    IndexQuery deep = query;
+    deep.limit = std::max(query.limit, fused_depth);
+    PAL_TRY(near, search_vectors(deep, opened));
+    return fused(search_words(deep, opened), near, query.limit);
+}
+
+std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
+                                               const Opened& opened) const {
     Languages languages = 0;
-    for (std::size_t s = 0; s < logs.size(); ++s) {
-        locks.emplace_back(logs[s]->mutex);
-        scopes.push_back({&logs[s]->words.words(), query.scopes[s].upto});
-        languages |= scopes.back().words->languages();
-    }
+    for (const RankScope& scope : opened.scopes) languages |= scope.words->languages();
     Stemmer stemmer;
     const SearchQuery asked = read_query(query.text, languages, stemmer);
-    for (const Ranked& one : rank(scopes, asked, filter_of(query, scopes), query.limit))
+    std::vector<IndexHit> hits;
+    for (const Ranked& one : rank(opened.scopes, asked, opened.filter, query.limit))
         hits.push_back({one.scope,
                         one.seq,
                         one.passage,
@@ -142,8 +219,35 @@ Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
                          {"near", one.parts.near},
                          {"stretch", one.parts.stretch},
                          {"prior", one.parts.prior}}});
-    const std::lock_guard lock(mutex_);
-    ++searches_;
+    return hits;
+}
+
+Result<std::vector<IndexHit>> StoreIndex::search_vectors(const IndexQuery& query,
+                                                         const Opened& opened) {
+    const std::string text = query.text.substr(0, query_bytes_max);
+    PAL_TRY(made, options_.embedder->embed({&text, 1}));
+    if (made.size() != 1)
+        return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
+    normalize(made.front());
+    std::vector<IndexHit> hits;
+    for (std::size_t s = 0; s < opened.logs.size(); ++s) {
+        const auto& messages = opened.scopes[s].words->messages();
+        for (const LogVectors::Found& one :
+             opened.logs[s]->vectors.scan(made.front(), opened.scopes[s].upto)) {
+            const auto row =
+                std::ranges::lower_bound(messages, one.seq.value, {}, &MessageRow::seq);
+            if (row == messages.end() || row->seq != one.seq.value) continue;
+            if (opened.filter && !opened.filter(s, *row)) continue;
+            hits.push_back({s, one.seq, one.passage, one.cosine, {{"vector", one.cosine}}});
+        }
+    }
+    const std::size_t limit = std::min(query.limit, hits.size());
+    std::ranges::partial_sort(hits, hits.begin() + static_cast<std::ptrdiff_t>(limit),
+                              [](const IndexHit& a, const IndexHit& b) {
+                                  return std::tuple(-a.score, a.scope, b.seq) <
+                                         std::tuple(-b.score, b.scope, a.seq);
+                              });
+    hits.resize(limit);
     return hits;
 }
 
@@ -156,7 +260,9 @@ Result<void> StoreIndex::remove(const std::string& tenant, const LogId& log) {
             by_log_.erase(known);
         }
     }
-    return options_.keep ? remove_log_words(store_, tenant, log) : Result<void>{};
+    if (!options_.keep) return {};
+    PAL_CHECK(remove_parts(store_, words_space, tenant, log));
+    return remove_parts(store_, vectors_space, tenant, log);
 }
 
 std::string StoreIndex::metrics() const {
@@ -169,6 +275,7 @@ std::string StoreIndex::metrics() const {
     row("memory_search_total", "counter", searches_);
     row("memory_search_indexed_messages_total", "counter", messages_);
     row("memory_search_updates_total", "counter", updates_);
+    row("memory_search_embedded_total", "counter", embedded_);
     row("memory_search_logs", "gauge", order_.size());
     row("memory_search_bytes", "gauge", bytes_);
     row("memory_search_dropped_total", "counter", dropped_);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "search/log_vectors.h"
 #include "search/log_words.h"
 
 namespace palimpsest {
@@ -17,12 +18,13 @@ namespace palimpsest {
 struct IndexOptions {
     std::size_t logs_max = 1000;
     std::size_t bytes_max = 512u << 20;
-    bool keep = true;  // also as records of the store
+    bool keep = true;                         // also as records of the store
+    std::shared_ptr<Embedder> embedder = {};  // null: words only
 };
 
 class StoreIndex final : public MessageIndex {
 public:
-    StoreIndex(Store& store, IndexOptions options) : store_(store), options_(options) {}
+    StoreIndex(Store& store, IndexOptions options) : store_(store), options_(std::move(options)) {}
 
     Result<IndexedLog> update(const Header& header) override;
     Result<std::vector<IndexHit>> search(const IndexQuery& query) override;
@@ -33,9 +35,10 @@ public:
 
 private:
     struct Kept {
-        explicit Kept(bool keep) : words(keep) {}
-        std::shared_mutex mutex;  // Guards `words`.
+        explicit Kept(bool keep) : words(keep), vectors(keep) {}
+        std::shared_mutex mutex;  // Guards both below.
         LogWords words;
+        LogVectors vectors;
         std::size_t bytes = 0;
     };
     using KeptPtr = std::shared_ptr<Kept>;
@@ -48,6 +51,10 @@ private:
     };
     KeptPtr kept(const LogId& log);
     Result<KeptPtr> current(const Header& header);
+    Result<void> embed_new(const Header& header, const KeptPtr& kept);
+    struct Opened;  // the logs of one search
+    std::vector<IndexHit> search_words(const IndexQuery& query, const Opened& opened) const;
+    Result<std::vector<IndexHit>> search_vectors(const IndexQuery& query, const Opened& opened);
     void weigh(const LogId& log, const KeptPtr& kept);
 
     Store& store_;
@@ -56,6 +63,7 @@ private:
     std::list<Row> order_;      // the one that was used last comes first
     std::unordered_map<LogId, std::list<Row>::iterator, Hash> by_log_;
     std::size_t bytes_ = 0;
+    std::uint64_t embedded_ = 0;
     std::uint64_t searches_ = 0, updates_ = 0, dropped_ = 0, messages_ = 0;
 };
 

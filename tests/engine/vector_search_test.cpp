@@ -1,0 +1,154 @@
+// Search by vectors: what is embedded and when, modes, fusion, another model, a failing embedder.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/words.h"
+#include "palimpsest/search.h"
+#include "support/engine.h"
+
+namespace palimpsest {
+namespace {
+
+using namespace testing_support;
+
+// Words of one meaning share a direction; the others have one each by their first letter.
+class MeaningEmbedder final : public Embedder {
+public:
+    explicit MeaningEmbedder(std::string name) : name_(std::move(name)) {}
+    std::string model() const override { return name_; }
+    std::size_t dimension() const override { return 32; }
+    Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) override {
+        if (broken) return fail(ErrorCode::unavailable, "the embedder is away");
+        std::vector<std::vector<float>> vectors;
+        for (const std::string& text : texts) {
+            ++embedded;
+            std::vector<float> vector(32);
+            for (const RawWord& word : split_words(text)) vector[place_of(word.text)] += 1;
+            vectors.push_back(vector);
+        }
+        return vectors;
+    }
+    bool broken = false;
+    int embedded = 0;
+
+private:
+    static std::size_t place_of(const std::string& word) {
+        for (const std::string_view same : {"car", "automobile", "vehicle"})
+            if (word == same) return 30;
+        return static_cast<unsigned char>(word[0]) % 26;
+    }
+    std::string name_;
+};
+
+Memory with(const std::shared_ptr<MeaningEmbedder>& embedder) {
+    MemoryOptions options;
+    options.embedder = embedder;
+    Memory memory(memory_store(), options);
+    for (const std::string_view text :
+         {"the automobile stopped", "bread and butter", "my dog sleeps"})
+        EXPECT_TRUE(memory.append(alice, {.messages = user(text)}));
+    return memory;
+}
+
+std::vector<std::uint64_t> found(Memory& memory, std::string_view query,
+                                 std::optional<SearchMode> mode) {
+    std::vector<std::uint64_t> seqs;
+    const auto page =
+        memory.search({.tenant = "t", .query = std::string(query), .limit = 3, .mode = mode});
+    EXPECT_TRUE(page.has_value()) << (page ? "" : page.error().message);
+    if (page)
+        for (const SearchHit& hit : page->hits) seqs.push_back(hit.seq.value);
+    return seqs;
+}
+
+TEST(vector_search, finds_another_word_of_the_same_meaning) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = with(embedder);
+    EXPECT_TRUE(found(memory, "car", SearchMode::lexical).empty());
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
+    EXPECT_EQ(found(memory, "car", {}).front(), 1u);
+}
+
+TEST(vector_search, embeds_a_message_once) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = with(embedder);
+    (void)found(memory, "car", {});
+    EXPECT_EQ(embedder->embedded, 3 + 1);
+    (void)found(memory, "dog", {});
+    EXPECT_EQ(embedder->embedded, 3 + 2);
+    EXPECT_TRUE(memory.append(alice, {.messages = user("a vehicle")}));
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 4u);
+    EXPECT_EQ(embedder->embedded, 4 + 3);
+}
+
+TEST(vector_search, hybrid_scores_are_the_sum_of_their_parts) {
+    Memory memory = with(std::make_shared<MeaningEmbedder>("m1"));
+    const auto page = memory.search({.tenant = "t", .query = "dog", .mode = SearchMode::hybrid});
+    ASSERT_TRUE(page.has_value());
+    ASSERT_FALSE(page->hits.empty());
+    EXPECT_EQ(page->hits[0].seq, Seq{3});
+    EXPECT_EQ(page->hits[0].parts.size(), 2u);
+    double sum = 0;
+    for (const ScorePart& part : page->hits[0].parts) sum += part.value;
+    EXPECT_DOUBLE_EQ(sum, page->hits[0].score);
+}
+
+TEST(vector_search, goes_on_with_words_when_the_embedder_fails_and_says_so) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = with(embedder);
+    embedder->broken = true;
+    const auto page = memory.search({.tenant = "t", .query = "dog"});
+    ASSERT_TRUE(page.has_value());
+    EXPECT_EQ(page->hits.at(0).seq, Seq{3});
+    EXPECT_EQ(page->mode, SearchMode::lexical);
+    ASSERT_EQ(page->warnings.size(), 1u);
+    const auto asked = memory.search({.tenant = "t", .query = "dog", .mode = SearchMode::vector});
+    ASSERT_FALSE(asked.has_value());
+    EXPECT_EQ(asked.error().code, ErrorCode::unavailable);
+}
+
+TEST(vector_search, forgets_what_was_scrubbed) {
+    Memory memory = with(std::make_shared<MeaningEmbedder>("m1"));
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
+    ASSERT_TRUE(memory.scrub(alice, {Seq{1}}).has_value());
+    for (const std::uint64_t seq : found(memory, "car", SearchMode::vector)) EXPECT_NE(seq, 1u);
+}
+
+TEST(vector_search, keeps_vectors_and_embeds_anew_for_another_model) {
+    const auto folder = std::filesystem::path(::testing::TempDir()) / "vector_restart";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const std::string url = "sqlite:" + (folder / "s.db").string();
+    const auto open_with = [&](const std::shared_ptr<MeaningEmbedder>& embedder) {
+        MemoryOptions options;
+        options.embedder = embedder;
+        return Memory::open(url, options);
+    };
+    const auto first = std::make_shared<MeaningEmbedder>("m1");
+    {
+        auto memory = open_with(first);
+        ASSERT_TRUE(memory.has_value());
+        EXPECT_TRUE(memory->append(alice, {.messages = user("the automobile stopped")}));
+        EXPECT_EQ(found(*memory, "car", SearchMode::vector).size(), 1u);
+        EXPECT_EQ(first->embedded, 2);
+    }
+    {
+        auto memory = open_with(first);
+        ASSERT_TRUE(memory.has_value());
+        EXPECT_EQ(found(*memory, "car", SearchMode::vector).size(), 1u);
+        EXPECT_EQ(first->embedded, 3);  // The query alone.
+    }
+    const auto other = std::make_shared<MeaningEmbedder>("m2");
+    auto memory = open_with(other);
+    ASSERT_TRUE(memory.has_value());
+    EXPECT_EQ(found(*memory, "car", SearchMode::vector).size(), 1u);
+    EXPECT_EQ(other->embedded, 2);
+    ASSERT_TRUE(memory->erase(alice).has_value());
+    const auto records = memory->store().list_records({.tenant = "t", .space = "vectors"});
+    ASSERT_TRUE(records.has_value());
+    EXPECT_TRUE(records->empty());
+}
+
+}  // namespace
+}  // namespace palimpsest
