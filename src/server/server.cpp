@@ -101,7 +101,7 @@ HttpResponse write_denied(const Denied& denied, const Route& route) {
 
 // A route that waits for a model asks one that its caller may ask.
 Result<void> check_asked(const Call& call) {
-    if (call.route.lane != Lane::slow) return {};
+    if (call.route.lane != Lane::slow || call.route.request.empty()) return {};
     const std::string model = call.text("model").value_or(std::string(call.site.model.name()));
     if (call.caller.may_ask(model)) return {};
     return fail(ErrorCode::forbidden, "this key may not ask that model", "model");

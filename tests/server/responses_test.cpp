@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/ids.h"
+#include "server/access.h"
 #include "server/running.h"
 #include "support/upstream.h"
 
@@ -465,6 +466,34 @@ TEST(responses, compact_when_the_request_asks_for_it) {
                   .find("data")
                   ->size(),
               1U);
+}
+
+TEST(responses, of_another_tenant_look_as_if_they_were_not_there) {
+    Running site;
+    const auto key = [&](const std::string& tenant, std::vector<std::string> models = {}) {
+        ApiKey made{.tenant = tenant, .scopes = 3, .models = std::move(models)};
+        return HeaderFields{
+            {"Authorization", "Bearer " + create_key(site.memory().store(), made).value().text}};
+    };
+    const HeaderFields mine = key("a"), theirs = key("b"), other_models = key("a", {"other"});
+    const Told told = site.ask("POST", root, R"({"input":"canary"})", mine);
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    const std::string id = told.text("id");
+    const std::string item((*told.json().find("output")->elements().begin()).find("id")->string());
+    EXPECT_EQ(site.ask("GET", root + "/" + id, "", theirs).status(), 404);
+    EXPECT_EQ(site.ask("DELETE", root + "/" + id, "", theirs).status(), 404);
+    for (const std::string& body :
+         {R"({"input":"x","previous_response_id":")" + id + "\"}",
+          R"({"input":[{"type":"item_reference","id":")" + item + "\"}]}",
+          R"({"input":"x","conversation":")" + conversation_of(told) + "\"}"}) {
+        const Told refused = site.ask("POST", root, body, theirs);
+        EXPECT_EQ(refused.status(), 404) << body;
+        EXPECT_EQ(refused.response.body.find("canary"), std::string::npos);
+    }
+    EXPECT_EQ(site.ask("GET", root + "/" + id, "", mine).status(), 200);
+    EXPECT_EQ(site.ask("GET", root + "/" + id, "", other_models).status(), 200)
+        << "reading asks no model";
+    EXPECT_EQ(site.ask("POST", root, R"({"input":"x"})", other_models).status(), 403);
 }
 
 TEST(responses, whose_process_died_are_incomplete) {
