@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view conversation_header = "X-Conversation-Id";
 // What clients tell the provider and not us.
-constexpr std::string_view passed_headers[] = {"anthropic-beta", "anthropic-version",
-                                               "OpenAI-Beta"};
+constexpr std::string_view passed_headers[] = {"anthropic-beta", "anthropic-version", "OpenAI-Beta",
+                                               "Idempotency-Key"};
 
 std::string_view id_of(JsonValue conversation) {
     if (!conversation.is_object()) return conversation.string();

@@ -94,6 +94,7 @@ Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, 
 
 Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
     GatewayTurn turn(call.site.memory, std::move(ask));
+    turn.client_ = call.out->stop();
     bool repeats = says_repeat(call.request) && !turn.ask_.digest.empty();
     if (!turn.ask_.digest.empty()) {
         const ConversationId& name = turn.ask_.name;
@@ -102,7 +103,7 @@ Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
         if (!entered.seat.held())
             return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
         turn.seat_ = std::move(entered.seat);
-        repeats |= entered.waited;
+        repeats |= entered.repeats;
     }
     PAL_TRY(begun, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
     turn.begun_ = std::move(begun);
@@ -147,6 +148,7 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
     PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
     PAL_TRY(finished, memory_->finish(begun_, answer));
     hold.answered();
+    if (client_.stop_requested()) seat_.mark_undelivered();
     return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};
 }
 

@@ -76,6 +76,7 @@ private:
     TurnAsk ask_;
     Begun begun_ = {};
     RunningTurns::Seat seat_ = {};
+    std::stop_token client_ = {};  // stops when the client has gone
 };
 
 // Of all that the request says; two requests with the same one are the same request.

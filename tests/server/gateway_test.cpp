@@ -294,6 +294,27 @@ TEST(gateway_turn, lets_a_repeat_wait_for_the_turn_that_is_running) {
     EXPECT_EQ(gateway.view("alice"), "a one");
 }
 
+TEST(gateway_turn, understands_a_repeat_of_a_client_that_went_before_its_answer) {
+    UpstreamReply slow = says(chat_format, "one");
+    slow.delay_ms = 300;
+    Gateway gateway(chat_format, {slow, says(chat_format, "two")});
+    {
+        HttpClient hasty(
+            parse_url("http://127.0.0.1:" + std::to_string(gateway.server->port())).value(),
+            {.first_byte_timeout_ms = 50});
+        EXPECT_FALSE(hasty.send(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"model":"m","messages":[{"role":"user","content":"a"}]})", in_alice)));
+    }
+    for (int i = 0; i < 500 && gateway.view("alice") != "a one"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "one");
+    EXPECT_EQ(gateway.view("alice"), "a one");
+    // It has its answer now: the same words are said again.
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "two");
+    EXPECT_EQ(gateway.view("alice"), "a one a two");
+}
+
 TEST(gateway_turn, keeps_what_came_when_the_client_goes) {
     UpstreamReply slow = tells(chat_format, "one two three four five six seven eight");
     slow.piece_bytes = 400;
