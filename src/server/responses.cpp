@@ -76,7 +76,12 @@ Result<void> check_request(const Call& call) {
     const std::optional<JsonValue> store = call.field("store");
     if (is_true(call, "background") && store && store->boolean() == false)
         return refuse("a response in the background must be stored", "background");
-    if (!call.field("input") && !call.field("previous_response_id") && !call.field("conversation"))
+    if (call.field("conversation") && named_conversation(call).empty())
+        return refuse("name the conversation by its id, or as an object with its id",
+                      "conversation");
+    const std::optional<JsonValue> input = call.field("input");
+    const bool silent = !input || (input->is_array() && input->size() == 0);
+    if (silent && !call.field("previous_response_id") && !call.field("conversation"))
         return refuse("say something: a text or a list of items", "input");
     return {};
 }

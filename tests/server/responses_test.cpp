@@ -15,8 +15,9 @@ const std::string root = "/v1/responses";
 // A server in front of a scripted one that speaks `format`.
 class Behind {
 public:
-    explicit Behind(FormatId format = FormatId::openai_chat, const std::string& store = "memory:")
-        : memory_(Memory::open(store).value()),
+    explicit Behind(FormatId format = FormatId::openai_chat,
+                    const std::string& store = "memory:", MemoryOptions options = {})
+        : memory_(Memory::open(store, std::move(options)).value()),
           model_(make_http_model({.name = "m",
                                   .format = format,
                                   .url = upstream.url(),
@@ -466,6 +467,33 @@ TEST(responses, compact_when_the_request_asks_for_it) {
                   .find("data")
                   ->size(),
               1U);
+}
+
+TEST(responses, truncate_when_the_request_asks_for_it_and_only_then) {
+    Behind site(FormatId::openai_chat, "memory:",
+                {.models = {{.name = "m", .window_tokens = 4000, .output_tokens = 100}}});
+    std::string words;
+    while (words.size() < 3000) words += "many words ";
+    const auto say = [&](const std::string& id, const std::string& more) {
+        return site.say("\"input\":\"" + words + "\"" + more +
+                        (id.empty() ? "" : ",\"previous_response_id\":\"" + id + "\""));
+    };
+    std::string id;
+    for (int turn = 0; turn < 10; ++turn) {
+        site.upstream.add(chat_reply("yes"));
+        id = say(id, R"(,"truncation":"auto")").text("id");
+        ASSERT_TRUE(id.starts_with("resp_")) << turn;
+    }
+    EXPECT_LT(site.upstream.requests().back().body.size(), 8 * words.size());
+    const std::size_t asked = site.upstream.requests().size();
+    Told told;
+    for (int turn = 0; turn < 6 && told.status() != 422; ++turn) {
+        site.upstream.add(chat_reply("yes"));
+        told = say(id, R"(,"truncation":"disabled")");
+        if (told.status() == 200) id = told.text("id");
+    }
+    EXPECT_EQ(told.error("code"), "budget_unreachable") << told.response.body;
+    EXPECT_LT(site.upstream.requests().size(), asked + 6);
 }
 
 TEST(responses, of_another_tenant_look_as_if_they_were_not_there) {
