@@ -163,6 +163,11 @@ Result<Heard> hear(Memory::State& state, const HotView& view, FormatId format,
         heard.warnings.push_back(std::to_string(resend.ignored) +
                                  " messages that this conversation does not have stand before ones "
                                  "that it has: they were left out");
+    if (heard.rewind_to)
+        heard.warnings.push_back("the conversation went back to seq " +
+                                 std::to_string(heard.rewind_to->value) +
+                                 ": the client has nothing of what came behind it; undo brings it "
+                                 "back");
     return heard;
 }
 

@@ -68,6 +68,8 @@ TEST(begin_resend, rewinds_an_edited_past_in_one_step_and_undo_brings_it_back) {
     ASSERT_TRUE(begun) << begun.error().message;
     EXPECT_EQ(texts(begun->view), "u1 a1 other");
     EXPECT_EQ(begun->turn, Seq{6});  // behind the rewind
+    ASSERT_EQ(begun->warnings.size(), 1u);
+    EXPECT_TRUE(begun->warnings[0].starts_with("the conversation went back to seq 2"));
     answer(memory, *begun, "a3");
     EXPECT_EQ(texts(*memory.view(alice)), "u1 a1 other a3");
     ASSERT_TRUE(memory.undo(alice));
