@@ -10,15 +10,45 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "core/scan.h"
 #include "palimpsest/view.h"
 
 namespace palimpsest {
 namespace {
 
 struct Membership {
-    std::vector<std::size_t> group_of;    // by item
-    std::vector<std::size_t> unanswered;  // by group: calls without a result
+    std::vector<std::uint32_t> group_of;    // by item
+    std::vector<std::uint32_t> unanswered;  // by group: calls without a result
 };
+
+Treatment treatment_of(ItemKind kind) {
+    switch (kind) {
+        case ItemKind::cleared:
+            return Treatment::cleared;
+        case ItemKind::shortened:
+            return Treatment::shortened;
+        case ItemKind::summary:
+            return Treatment::folded;
+        case ItemKind::verbatim:
+        case ItemKind::recalled:
+            break;
+    }
+    return Treatment::verbatim;
+}
+
+bool starts_turn(const Item& item) {
+    return item.kind != ItemKind::summary && item.message.shape.starts_turn();
+}
+
+ItemFacts facts_of(const Item& item) {
+    const Shape& shape = item.message.shape;
+    return {.tokens = item.tokens,
+            .treatment = treatment_of(item.kind),
+            .pinned = item.pinned,
+            .reasoning = shape.reasoning,
+            .starts_turn = starts_turn(item),
+            .answers = shape.role == Role::assistant && shape.calls.empty()};
+}
 
 // The calls made so far, and which of them a result answers: the newest one with its id. Results
 // mostly follow their calls at once, so an index of all ids is made only when one does not.
@@ -26,11 +56,11 @@ class Calls {
 public:
     struct Call {
         std::string_view id;
-        std::size_t group = 0;
+        std::uint32_t group = 0;
         bool answered = false;
     };
     // The calls of one message.
-    void add(const std::vector<std::string>& ids, std::size_t group) {
+    void add(const std::vector<std::string>& ids, std::uint32_t group) {
         if (ids.empty()) return;
         newest_ = all_.size();
         for (const std::string& id : ids) all_.push_back({id, group, false});
@@ -49,13 +79,23 @@ private:
     std::unordered_map<std::string_view, std::size_t> index_;
 };
 
-Membership assign_groups(std::span<const Item> items) {
+// With `scan`, all that is asked of items later is taken down on the way.
+Membership assign_groups(std::span<const Item> items, Scan* scan = nullptr) {
+    PAL_ASSERT(items.size() < UINT32_MAX);
     Membership out;
     out.group_of.reserve(items.size());
+    out.unanswered.reserve(items.size());
+    if (scan) scan->facts.reserve(items.size());
+    Seq last;
     Calls calls;
     for (const Item& item : items) {
+        if (scan) {
+            scan->facts.push_back(facts_of(item));
+            scan->in_order &= item.range.from > last;
+            last = item.range.to;
+        }
         const Shape& shape = item.message.shape;
-        std::optional<std::size_t> group;
+        std::optional<std::uint32_t> group;
         for (const std::string& id : shape.results) {
             Calls::Call* call = calls.find(id);
             if (!call) continue;
@@ -63,29 +103,24 @@ Membership assign_groups(std::span<const Item> items) {
             if (!std::exchange(call->answered, true)) --out.unanswered[call->group];
         }
         if (!group) {
-            group = out.unanswered.size();
+            group = static_cast<std::uint32_t>(out.unanswered.size());
             out.unanswered.push_back(0);
         }
         out.group_of.push_back(*group);
         calls.add(shape.calls, *group);
-        out.unanswered[*group] += shape.calls.size();
+        out.unanswered[*group] += static_cast<std::uint32_t>(shape.calls.size());
     }
     PAL_ASSERT(out.group_of.size() == items.size());
     return out;
 }
 
-bool starts_turn(const Item& item) {
-    return item.kind != ItemKind::summary && item.message.shape.starts_turn();
-}
-
 // The first group of the newest turn that was answered: an unanswered call before it has been left
 // behind by the conversation, one after it may still get its result.
-std::size_t first_live_group(std::span<const Item> items, std::span<const Group> groups) {
+std::size_t first_live_group(std::span<const ItemFacts> facts, std::span<const Group> groups) {
     bool answered = false;
     for (std::size_t g = groups.size(); g-- > 0;) {
-        const Shape& last = items[groups[g].last].message.shape;
-        if (last.role == Role::assistant && last.calls.empty()) answered = true;
-        if (answered && starts_turn(items[groups[g].first])) return g;
+        answered |= facts[groups[g].last].answers;
+        if (answered && facts[groups[g].first].starts_turn) return g;
     }
     return 0;
 }
@@ -121,12 +156,12 @@ namespace {
 
 // Where groups are interlaced all the same they count as one: a border stands only where no group
 // has members on both sides. Gives, by item, whether a group begins there.
-std::vector<bool> find_borders(const std::vector<std::size_t>& group_of) {
+std::vector<bool> find_borders(const std::vector<std::uint32_t>& group_of) {
     std::vector<bool> begins(group_of.size());
-    std::vector<std::size_t> least(group_of.size());
+    std::vector<std::uint32_t> least(group_of.size());
     for (std::size_t i = group_of.size(); i-- > 0;)
         least[i] = i + 1 < group_of.size() ? std::min(group_of[i], least[i + 1]) : group_of[i];
-    std::size_t most = 0;
+    std::uint32_t most = 0;
     for (std::size_t i = 0; i < group_of.size(); ++i) {
         begins[i] = i == 0 || least[i] > most;
         most = std::max(most, group_of[i]);
@@ -136,25 +171,41 @@ std::vector<bool> find_borders(const std::vector<std::size_t>& group_of) {
 
 }  // namespace
 
-std::vector<Group> find_groups(std::span<const Item> items) {
-    const Membership members = assign_groups(items);
+Scan scan_items(std::span<const Item> items) {
+    Scan scan;
+    const Membership members = assign_groups(items, &scan);
     const bool sorted = std::is_sorted(members.group_of.begin(), members.group_of.end());
     const std::vector<bool> borders = sorted ? std::vector<bool>() : find_borders(members.group_of);
-    std::vector<Group> groups;
+    std::vector<Group>& groups = scan.groups;
     groups.reserve(members.unanswered.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
+        const ItemFacts& facts = scan.facts[i];
         const bool begins =
             !sorted ? borders[i] : i == 0 || members.group_of[i] != members.group_of[i - 1];
         if (begins) groups.push_back({.first = i, .last = i});
         Group& group = groups.back();
         group.last = i;
         group.open |= members.unanswered[members.group_of[i]] > 0;
-        group.pinned |= items[i].pinned;
-        group.reasoning |= items[i].message.shape.reasoning;
-        group.tokens += items[i].tokens;
+        group.pinned |= facts.pinned;
+        group.reasoning |= facts.reasoning;
+        group.tokens += facts.tokens;
     }
-    for (std::size_t g = first_live_group(items, groups); g-- > 0;) groups[g].open = false;
-    return groups;
+    for (std::size_t g = first_live_group(scan.facts, groups); g-- > 0;) groups[g].open = false;
+    scan.turns = turns_of(scan.facts, groups);
+    return scan;
+}
+
+std::vector<Group> find_groups(std::span<const Item> items) {
+    return scan_items(items).groups;
+}
+
+std::vector<Turn> turns_of(std::span<const ItemFacts> facts, std::span<const Group> groups) {
+    std::vector<Turn> turns;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (turns.empty() || facts[groups[g].first].starts_turn) turns.push_back({g, g});
+        turns.back().last = g;
+    }
+    return turns;
 }
 
 std::vector<Turn> find_turns(std::span<const Item> items, std::span<const Group> groups) {

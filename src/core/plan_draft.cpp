@@ -14,21 +14,6 @@ namespace {
 
 constexpr std::size_t summary_items_max = 4096;
 
-Treatment treatment_of(const Item& item) {
-    switch (item.kind) {
-        case ItemKind::cleared:
-            return Treatment::cleared;
-        case ItemKind::shortened:
-            return Treatment::shortened;
-        case ItemKind::summary:
-            return Treatment::folded;
-        case ItemKind::verbatim:
-        case ItemKind::recalled:
-            break;
-    }
-    return Treatment::verbatim;
-}
-
 bool takes_groups(const PlannedEdit& edit) {
     return edit.treatment == Treatment::dropped || edit.treatment == Treatment::folded;
 }
@@ -36,19 +21,24 @@ bool takes_groups(const PlannedEdit& edit) {
 }  // namespace
 
 PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
+    : PlanDraft(input, policy, scan_items(input.items)) {}
+
+PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy, Scan scan)
     : input_(input),
       items_(input.items),
-      groups_(find_groups(items_)),
-      turns_(find_turns(items_, groups_)),
+      facts_(std::move(scan.facts)),
+      in_order_(scan.in_order),
+      groups_(std::move(scan.groups)),
+      turns_(std::move(scan.turns)),
       shields_(shields(items_, groups_, turns_, policy.protect, input.tools)),
       marks_(items_.size()) {
     const Budget& budget = input.occasion.budget;
     used_ = budget.fixed();
     tokens_.reserve(items_.size());
     treatments_.reserve(items_.size());
-    for (const Item& item : items_) {
-        tokens_.push_back(item.tokens + budget.per_message);
-        treatments_.push_back(treatment_of(item));
+    for (const ItemFacts& facts : facts_) {
+        tokens_.push_back(facts.tokens + budget.per_message);
+        treatments_.push_back(facts.treatment);
         used_ += tokens_.back();
     }
 }
@@ -171,7 +161,7 @@ void PlanDraft::remove_groups(const std::vector<bool>& gone) {
     }
     groups_.resize(kept);
     shields_.resize(kept);
-    turns_ = find_turns(items_, groups_);
+    turns_ = turns_of(facts_, groups_);
 }
 
 std::optional<PlanDraft::Made> PlanDraft::rewritten(std::size_t item) const {
@@ -214,7 +204,7 @@ void PlanDraft::set_summary(Made& made) const {
 // One edit for each stretch of seqs.
 std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const PlannedEdit& planned,
                                                      const std::vector<std::size_t>& items) const {
-    const std::vector<Range> ranges = ranges_of(items_, items);
+    const std::vector<Range> ranges = in_order_ ? runs_of(items_, items) : ranges_of(items_, items);
     std::vector<Made> stretches(ranges.size());
     for (std::size_t r = 0; r < ranges.size(); ++r) {
         Edit& edit = stretches[r].edit;
@@ -224,7 +214,11 @@ std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const Plann
         edit.pass = ran.name;
         edit.before.scheme = input_.tools ? input_.tools->scheme() : std::uint16_t{0};
     }
-    if (stretches.size() == 1) stretches[0].items.reserve(items.size());
+    if (stretches.size() == 1) {
+        stretches[0].items = items;
+        for (const std::size_t i : items) stretches[0].edit.before.tokens += facts_[i].tokens;
+        return stretches;
+    }
     for (const std::size_t i : items) {
         const auto after = std::ranges::upper_bound(ranges, items_[i].range.from, {}, &Range::from);
         if (after == ranges.begin()) continue;

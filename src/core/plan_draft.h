@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan.h"
+#include "core/scan.h"
 
 namespace palimpsest {
 
@@ -36,6 +37,8 @@ public:
     std::vector<Made> finish() const;
 
 private:
+    PlanDraft(const PlanInput& input, const Policy& policy, Scan scan);
+
     struct Mark {
         static constexpr std::uint32_t none = UINT32_MAX;
         std::uint32_t pass = none, edit = 0;  // whose edit of which result it is
@@ -61,6 +64,8 @@ private:
 
     const PlanInput& input_;
     std::span<const Item> items_;
+    std::vector<ItemFacts> facts_;
+    bool in_order_ = true;
     std::vector<Group> groups_;
     std::vector<Turn> turns_;
     std::vector<Shield> shields_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/plan.h"
+#include "core/scan.h"
 
 namespace palimpsest {
 namespace {
@@ -29,21 +30,17 @@ bool in_order(std::span<const Item> items) {
     return true;
 }
 
-// Then what stands next to each other is one range, with the gaps in between, which hold nothing
-// that is shown.
+}  // namespace
+
 std::vector<Range> runs_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
     std::vector<Range> out;
-    for (std::size_t n = 0; n < chosen.size(); ++n) {
-        const Range& range = items[chosen[n]].range;
-        if (n > 0 && chosen[n] == chosen[n - 1] + 1)
-            out.back().to = range.to;
-        else
-            out.push_back(range);
+    for (std::size_t first = 0, n = 0; n < chosen.size(); ++n) {
+        if (n + 1 < chosen.size() && chosen[n + 1] == chosen[n] + 1) continue;
+        out.push_back({items[chosen[first]].range.from, items[chosen[n]].range.to});
+        first = n + 1;
     }
     return out;
 }
-
-}  // namespace
 
 std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
     if (std::ranges::is_sorted(chosen) && in_order(items)) return runs_of(items, chosen);
