@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/ids.h"
+#include "core/recollect.h"
 #include "engine/hidden.h"
 #include "server/openai_items.h"
 #include "store/lineage.h"
@@ -53,6 +54,10 @@ std::vector<ShownItem> show_all(const Owners& owners, std::span<const Entry> ent
     std::vector<ShownItem> items;
     for (std::size_t at = 0; at < entries.size();) {
         std::size_t end = at + 1;
+        if (is_recalled(message_of(entries[at]).message)) {  // Nobody said it.
+            at = end;
+            continue;
+        }
         while (end < entries.size() && same_answer(entries[end - 1], entries[end])) ++end;
         const Seq turn = message_of(entries[at]).answers;
         std::vector<ShownItem> more;
