@@ -15,6 +15,7 @@ namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(100);
 constexpr Duration last_events = std::chrono::seconds(1);  // for a server to keep its last events
+constexpr Duration note_patience = std::chrono::seconds(2);
 
 std::int64_t now_seconds() {
     return std::chrono::floor<std::chrono::seconds>(system_now()).time_since_epoch().count();
@@ -217,14 +218,21 @@ void follow_response(Site& site, const std::string& id, std::int64_t after, cons
 
 void await_response(Site& site, const std::string& id, Duration patience,
                     const std::stop_token& stop) {
-    const Time until = system_now() + patience;
+    Time until = system_now() + patience;
+    bool cut = false;
     while (system_now() < until && !stop.stop_requested()) {
         if (const auto live = site.responses->find(id)) {
             if (live->wait(SIZE_MAX, between_looks).ended) return;
             continue;
         }
         const auto response = load_response(site, id);
-        if (!response || !response->state.is_open()) return;
+        if (!response) return;
+        const ResponseState& state = response->state;
+        const bool interrupted = state.status == "incomplete" && state.reason == "interrupted";
+        if (!state.is_open() && !interrupted) return;
+        // The answer is stored a moment before the note that says that it was cancelled.
+        if (interrupted && !cut) until = std::min(until, system_now() + note_patience);
+        cut |= interrupted;
         std::this_thread::sleep_for(between_looks);
     }
 }
