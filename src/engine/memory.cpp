@@ -60,6 +60,11 @@ std::vector<std::string> message_ids(const LogId& log, Seq first, Seq last) {
     return ids;
 }
 
+Result<void> forget_words(Memory::State& state, const ConversationId& name) {
+    const auto header = state.store->head(name);
+    return header ? state.index->remove(name.tenant, header->log) : Result<void>{};
+}
+
 }  // namespace
 
 Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
@@ -169,6 +174,8 @@ Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& head
     batch.if_absent = IfAbsent::fail;
     batch.expected_revision = expected_revision;
     batch.patch = header;
+    // What is kept of its words lives as long as it was to live before.
+    if (header.ttl) PAL_CHECK(forget_words(*state_, name));
     PAL_TRY(done, state_->store->append(name, batch));
     return done.header;
 }
@@ -198,7 +205,9 @@ Result<Header> Memory::fork(const ConversationId& name, const ConversationId& ch
 Result<Receipt> Memory::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
     const auto header = state_->store->head(name);
+    PAL_CHECK(forget_words(*state_, name));
     PAL_TRY(receipt, state_->store->erase(name));
+    // A search may have kept them again in between.
     if (header) PAL_CHECK(state_->index->remove(name.tenant, header->log));
     return receipt;
 }

@@ -215,5 +215,23 @@ TEST(search, finds_the_same_after_a_restart_and_after_reindexing) {
     EXPECT_TRUE(records->empty());
 }
 
+TEST(search, keeps_no_words_longer_than_their_conversation_lives) {
+    Memory memory = talk({"the password is swordfish", "noted"});
+    ASSERT_TRUE(memory.reindex({.tenant = "t"}).has_value());
+    const auto kept = [&] {
+        return memory.store().list_records({.tenant = "t", .space = "search"}).value();
+    };
+    ASSERT_EQ(kept().size(), 1u);
+    EXPECT_FALSE(kept()[0].expires);
+    HeaderPatch patch;
+    patch.ttl = Duration(std::chrono::hours(1));
+    ASSERT_TRUE(memory.patch(alice, patch).has_value());
+    EXPECT_TRUE(kept().empty());
+    ASSERT_TRUE(memory.reindex({.tenant = "t"}).has_value());
+    ASSERT_EQ(kept().size(), 1u);
+    EXPECT_TRUE(kept()[0].expires);
+    EXPECT_EQ(found(memory, {.query = "swordfish"}), Found{"alice:1"});
+}
+
 }  // namespace
 }  // namespace palimpsest
