@@ -37,14 +37,15 @@ test: packages
 
 bench: packages
 	@$(call configure,release)
-	@cmake --build build/release -j $(JOBS) --target benches
+	@cmake --build build/release -j $(JOBS) --target benches pal
 	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
 	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || exit 1; done
+	@echo "== bench_gateway"; python3 bench/server/bench_gateway.py build/release
 
 eval: packages
 	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
 	@$(call configure,release)
-	@cmake --build build/release -j $(JOBS) --target evals diff_tokens
+	@cmake --build build/release -j $(JOBS) --target evals diff_tokens pal
 	@for program in build/release/eval_*; do [ -x "$$program" ] || continue; echo "== $$(basename $$program)"; "$$program" || exit 1; done
 	@for script in bench/*/eval_*.py; do echo "== $$(basename $$script)"; python3 $$script build/release || exit 1; done
 
