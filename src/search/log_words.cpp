@@ -10,7 +10,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t page_messages = 500;
-constexpr std::size_t save_messages = 256;  // fewer new ones are not worth a write
+constexpr std::size_t save_messages = 32;  // fewer new ones are not worth a write
 constexpr std::size_t calls_max = 4096;
 constexpr std::uint64_t look_back = 32;  // entries, for the calls of results
 
