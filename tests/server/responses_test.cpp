@@ -268,7 +268,8 @@ TEST(responses, replay_their_stream_from_any_number_on) {
     Behind site;
     site.upstream.add(chat_stream({"a", "b", "c"}));
     const std::string body = site.say(R"("input":"Hi","stream":true)").response.body;
-    const auto first = parse_json(events_of(body).front().data);
+    const std::vector<Event> told_events = events_of(body);
+    const auto first = parse_json(told_events.front().data);
     const std::string id(first->root().find("response")->find("id")->string());
     const auto stream = [&](const std::string& query) {
         return site.ask("GET", root + "/" + id + "?stream=true" + query).response.body;
@@ -439,7 +440,8 @@ TEST(responses, whose_client_went_away_are_finished_and_kept) {
                             return false;
                         },
                         {});
-    const auto first = parse_json(events_of(seen).front().data);
+    const std::vector<Event> told_events = events_of(seen);
+    const auto first = parse_json(told_events.front().data);
     const std::string id(first->root().find("response")->find("id")->string());
     EXPECT_EQ(ended(site, id), "completed");
     EXPECT_EQ(output_text(site.ask("GET", root + "/" + id)), "abcdef");
