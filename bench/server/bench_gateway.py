@@ -108,9 +108,11 @@ def start_pal(folder, upstream):
 def start_nginx(folder, upstream):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    paths = "".join(f"{name}_temp_path {folder}; "
+                    for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     with open(os.path.join(folder, "nginx.conf"), "w") as file:
         file.write(f"""daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log /dev/null;
-events {{}} http {{ access_log off; upstream up {{ server 127.0.0.1:{upstream}; keepalive 16; }}
+events {{}} http {{ access_log off; {paths} upstream up {{ server 127.0.0.1:{upstream}; keepalive 16; }}
 server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://up; proxy_http_version 1.1;
 proxy_set_header Connection ""; proxy_buffering off; }} }} }}""")
     process = subprocess.Popen(["nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
@@ -131,32 +133,38 @@ def two_syncs(folder):
     return statistics.median(times)
 
 
+def measure(arms, folder):
+    times, delays = {name: [] for name in arms}, {name: [] for name in arms}
+    for number in range(ROUNDS):
+        body = {"model": "m", "messages": [{"role": "user", "content": f"question {number}"}]}
+        for name, client in arms.items():
+            times[name].append(client.ask(body))
+    for number in range(5):
+        body = {"model": "m", "stream": True,
+                "messages": [{"role": "user", "content": f"stream {number}"}]}
+        for name, client in arms.items():
+            delays[name] += client.delays(body)
+    return times, delays, two_syncs(folder)
+
+
 def main():
     upstream = start_upstream()
     processes = []
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        process, port = start_pal(folder, upstream)
-        processes.append(process)
-        arms = {"direct": Client(upstream), "pass-through": Client(port),
-                "stateful": Client(port, headers="X-Conversation-Id: bench\r\n")}
-        if shutil.which("nginx"):
-            process, nginx = start_nginx(os.path.abspath(folder), upstream)
+        try:
+            process, port = start_pal(folder, upstream)
             processes.append(process)
-            arms["nginx"] = Client(nginx)
-        times, delays = {name: [] for name in arms}, {name: [] for name in arms}
-        for number in range(ROUNDS):
-            body = {"model": "m", "messages": [{"role": "user", "content": f"question {number}"}]}
-            for name, client in arms.items():
-                times[name].append(client.ask(body))
-        for number in range(5):
-            body = {"model": "m", "stream": True,
-                    "messages": [{"role": "user", "content": f"stream {number}"}]}
-            for name, client in arms.items():
-                delays[name] += client.delays(body)
-        syncs = two_syncs(folder)
-        for process in processes:
-            process.terminate()
-            process.wait(30)
+            arms = {"direct": Client(upstream), "pass-through": Client(port),
+                    "stateful": Client(port, headers="X-Conversation-Id: bench\r\n")}
+            if shutil.which("nginx"):
+                process, nginx = start_nginx(os.path.abspath(folder), upstream)
+                processes.append(process)
+                arms["nginx"] = Client(nginx)
+            times, delays, syncs = measure(arms, folder)
+        finally:
+            for process in processes:
+                process.terminate()
+                process.wait(30)
     direct, delay = statistics.median(times["direct"]), statistics.median(delays["direct"])
     for name in arms:
         mid, event = statistics.median(times[name]), statistics.median(delays[name])
