@@ -21,10 +21,16 @@ Workers::~Workers() {
 }
 
 void Workers::add(Job job) {
-    const std::scoped_lock lock(mutex_);
-    queue_.push_back(std::move(job));
+    {
+        const std::scoped_lock lock(mutex_);
+        queue_.push_back(std::move(job));
+        if (queue_.size() > idle_ && threads_.size() < max_threads_) start_thread();
+    }
+    // Without the lock: who wakes up would only wait for it.
     changed_.notify_one();
-    if (queue_.size() <= idle_ || threads_.size() == max_threads_) return;
+}
+
+void Workers::start_thread() {
     try {
         threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {

@@ -29,6 +29,7 @@ public:
 
 private:
     void work();
+    void start_thread();
 
     const std::size_t max_threads_;
     std::mutex mutex_;
