@@ -212,6 +212,8 @@ Result<int> run_chat(Invocation& call) {
             PAL_CHECK(call.out.flush());
             continue;
         }
+        // A signal that came while nothing was answered stops no later answer.
+        if (dialogue) forget_interrupt();
         if (auto turn = one_turn(room, *line); !turn) {
             if (!dialogue) return std::unexpected(std::move(turn).error());
             // What was said is stored; the next try may do better.

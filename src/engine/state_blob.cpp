@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/state_shapes.h"
+#include "format/request.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"
 
@@ -54,15 +55,17 @@ public:
         std::vector<Item> items;
         PAL_TRY(view, memory_->view(the_one));
         if (options_.keep_log) {
-            PAL_TRY(said, whole_log());
+            PAL_TRY(said, whole_log(view));
             items = std::move(said);
         } else {
             items = view.items.copy();
         }
         StateParts parts{.provider = read_.provider, .shape = read_.shape};
-        for (const Item& item : items) PAL_CHECK(add_item(item, parts));
-        parts.processed =
-            all_seen ? parts.messages.size() : std::min(read_.processed, parts.messages.size());
+        for (const Item& item : items) {
+            PAL_CHECK(add_item(item, parts));
+            if (all_seen || item.range.from.value <= read_.processed)
+                parts.processed = parts.messages.size();
+        }
         return write_state(parts, format_, options_, report);
     }
 
@@ -81,7 +84,8 @@ private:
         return {};
     }
 
-    Result<std::vector<Item>> whole_log() {
+    // Every message as it was said; pins, and what was a summary when it came, stay what they are.
+    Result<std::vector<Item>> whole_log(const View& view) {
         PAL_TRY(entries,
                 memory_->log(the_one, {.kinds = only(EntryKind::message), .limit = SIZE_MAX}));
         std::vector<Item> items;
@@ -89,6 +93,11 @@ private:
             Item item;
             item.range = {entry.seq, entry.seq};
             item.message = std::get<MessageEntry>(entry.body).message;
+            const auto shown = std::ranges::find(view.items, item.range, &Item::range);
+            if (shown != view.items.end()) {
+                item.pinned = shown->pinned;
+                if (shown->kind == ItemKind::summary) item.kind = shown->kind;
+            }
             items.push_back(std::move(item));
         }
         return items;
@@ -97,12 +106,11 @@ private:
     // Of the state's format, whatever the model speaks. One message may become several.
     Result<std::vector<std::string>> raw_of(const Item& item) const {
         const Message& message = item.message;
-        const std::string raw(view_of(message.raw));
-        if (message.format == format_) return std::vector{raw};
-        PAL_TRY(converted, convert_json(message.format, format_, "[" + raw + "]"));
-        PAL_TRY(messages, read_messages(format_, make_bytes(std::move(converted.json))));
+        if (message.format == format_) return std::vector{std::string(view_of(message.raw))};
+        // Without repair: a call whose result is still to come is not broken.
+        PAL_TRY(converted, convert_messages(format_, std::span(&message, 1)));
         std::vector<std::string> out;
-        for (const Message& one : messages) out.emplace_back(view_of(one.raw));
+        for (const Message& one : converted.messages) out.emplace_back(view_of(one.raw));
         return out;
     }
 

@@ -240,11 +240,12 @@ private:
             return std::unexpected(std::move(response).error());
         }
         if (response && (response->status < 200 || response->status > 299)) {
-            if (may_send_again(*response)) wait = retry_after_ms(*response);
+            if (may_send_again(*response)) wait = retry_after_ms(*response, system_now());
             return std::unexpected(refusal_of(url_.authority(), *response, key));
         }
-        PAL_TRY(reply, incoming.finish());
-        if (!response || incoming.fault()) reply.interrupted = true;
+        auto reply = incoming.finish();
+        if (!reply) return std::unexpected(refusal_of_event(url_.authority(), reply.error(), key));
+        if (!response || incoming.fault()) reply->interrupted = true;
         return reply;
     }
 

@@ -1,5 +1,7 @@
 #include "model/refusal.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -47,7 +49,7 @@ Said read_error(std::string_view body) {
     Said said;
     const auto document = parse_json(body);
     if (!document) {
-        said.text = body.substr(0, text_bytes_max);
+        said.text = body;
         return said;
     }
     const auto text_in = [](const std::optional<JsonValue>& object, std::string_view name) {
@@ -62,14 +64,32 @@ Said read_error(std::string_view body) {
     if (said.text.empty() && error) said.text = std::string(error->string());
     if (said.text.empty()) said.text = text_in(document->root(), "message");
     if (said.text.empty()) said.text = body;
-    said.text.resize(std::min(said.text.size(), text_bytes_max));
     return said;
+}
+
+// The secret goes first: a cut through the middle of it would leave half of it. No character is
+// cut.
+std::string shown(std::string text, std::string_view secret) {
+    text = without_secret(std::move(text), secret);
+    if (text.size() <= text_bytes_max) return text;
+    std::size_t end = text_bytes_max;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    text.resize(end);
+    return text;
 }
 
 bool says_overflow(const Said& said) {
     const std::string text = lowered(said.kind + " " + said.text);
     return std::ranges::any_of(overflow_words,
                                [&](std::string_view words) { return text.contains(words); });
+}
+
+// "Sun, 06 Nov 1994 08:49:37 GMT".
+std::optional<Time> parse_http_date(const std::string& text) {
+    std::tm parts{};
+    const char* const end = ::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    if (!end || *end != '\0') return {};
+    return Time(std::chrono::duration_cast<Duration>(std::chrono::seconds(::timegm(&parts))));
 }
 
 ErrorCode code_of(int status, std::string_view kind) {
@@ -93,7 +113,7 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
     Error error;
     error.code = code_of(response.status, said.kind);
     error.message = std::string(server) + std::string(refused_words) +
-                    std::to_string(response.status) + ": " + without_secret(said.text, secret);
+                    std::to_string(response.status) + ": " + shown(said.text, secret);
     // What is wrong with the request is not mended by sending it again.
     if (response.status == 400 || response.status == 422) error.param = said.param;
     const bool too_long = response.status == 400 || response.status == 413 ||
@@ -116,7 +136,10 @@ Error refusal_of_event(std::string_view server, const Error& event, std::string_
     const Said said{.text = event.message, .kind = event.param};
     if (lowered(event.message).contains("overloaded")) error.code = ErrorCode::unavailable;
     if (lowered(event.message).contains("rate limit")) error.code = ErrorCode::rate_limited;
-    error.message = std::string(server) + ": " + without_secret(event.message, secret);
+    // What we cannot read is the server's fault, not that of whoever asked.
+    if (error.code == ErrorCode::invalid_request || error.code == ErrorCode::unprocessable)
+        error.code = ErrorCode::upstream_failed;
+    error.message = std::string(server) + ": " + shown(event.message, secret);
     error.param = says_overflow(said) ? std::string(context_overflow) : "";
     return error;
 }
@@ -125,17 +148,20 @@ bool is_context_overflow(const Error& error) {
     return error.param == context_overflow;
 }
 
-int retry_after_ms(const HttpResponse& response) {
-    const auto number = [&](std::string_view header, double unit) -> int {
+int retry_after_ms(const HttpResponse& response, Time now) {
+    const auto asked = [&](std::string_view header, double unit) -> double {
         const auto text = response.headers.find(header);
         double value = 0;
         if (!text) return 0;
         const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), value);
-        if (fault != std::errc() || end != text->data() + text->size() || !(value > 0)) return 0;
-        return static_cast<int>(std::min(value * unit, double{wait_ms_max}));
+        if (fault == std::errc() && end == text->data() + text->size()) return value * unit;
+        const auto date = parse_http_date(std::string(*text));
+        return date ? std::chrono::duration<double, std::milli>(*date - now).count() : 0;
     };
-    const int exact = number("retry-after-ms", 1);
-    return exact > 0 ? exact : number("retry-after", 1000);
+    double wait = asked("retry-after-ms", 1);
+    if (!(wait > 0)) wait = asked("retry-after", 1000);
+    if (!(wait > 0)) return 0;
+    return wait > wait_ms_max ? -1 : static_cast<int>(std::ceil(wait));
 }
 
 bool may_send_again(const HttpResponse& response) {

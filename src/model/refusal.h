@@ -5,6 +5,7 @@
 
 #include "net/message.h"
 #include "palimpsest/error.h"
+#include "palimpsest/types.h"
 
 namespace palimpsest {
 
@@ -12,7 +13,7 @@ namespace palimpsest {
 // provider's own words and the field that it complains about. `secret` is taken out of them. A
 // request that is longer than the model's window is_context_overflow(), see model.h.
 Error refusal_of(std::string_view server, const HttpResponse& response, std::string_view secret);
-// The same for an error event inside a stream.
+// The same for an error event inside a stream, and for an answer that cannot be read.
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
 
 // The status that refusal_of() made the error of; 0: it is no such error.
@@ -21,8 +22,9 @@ int refused_status(const Error& error);
 // The text with "[key]" wherever the secret stands.
 std::string without_secret(std::string text, std::string_view secret);
 
-// How long the server asks to wait, in milliseconds; 0: it does not say.
-int retry_after_ms(const HttpResponse& response);
+// How long the server asks to wait, in milliseconds; 0: it does not say; -1: so long that whoever
+// waits for an answer should be told instead.
+int retry_after_ms(const HttpResponse& response, Time now);
 // Whether the same request may be sent again: too many requests, overload, a failure of the server.
 bool may_send_again(const HttpResponse& response);
 

@@ -140,3 +140,43 @@ TEST(state_blob, summaries_stay_summaries_over_turns) {
     ASSERT_TRUE(document);
     EXPECT_GE(document->root().find("summaries")->size(), 1u) << state;
 }
+
+// The state is in the caller's format, the model speaks another one.
+TEST(state_blob, a_call_that_waits_for_its_result_gets_it_whatever_the_model_speaks) {
+    ScriptedModel model(FormatId::anthropic);
+    model.answers(
+        R"({"role":"assistant","content":[{"type":"tool_use","id":"tu1","name":"f","input":{}}]})");
+    model.answers(R"({"role":"assistant","content":[{"type":"text","text":"done"}]})");
+    const auto one = chat_with_state("", {.messages = hello}, model, {}, {.others_pending = true});
+    ASSERT_TRUE(one) << one.error().message;
+    EXPECT_EQ(messages_in(one->state), "user assistant");
+    const auto two = chat_with_state(
+        one->state, {.messages = R"({"role":"tool","tool_call_id":"tu1","content":"RESULT"})"},
+        model, {}, {.others_pending = true});
+    ASSERT_TRUE(two) << two.error().message;
+    EXPECT_NE(model.sent.at(1).find("RESULT"), std::string::npos) << model.sent.at(1);
+    EXPECT_EQ(messages_in(two->state), "user assistant tool assistant");
+}
+
+TEST(state_blob, no_message_is_made_up_when_the_state_is_in_another_format) {
+    ScriptedModel model;
+    model.says("one").says("two");
+    std::string state;
+    for (const char* text : {"a", "b"}) {
+        const auto turn =
+            chat_with_state(state, {.messages = user(text), .format = FormatId::anthropic}, model);
+        ASSERT_TRUE(turn) << turn.error().message;
+        state = turn->state;
+    }
+    EXPECT_EQ(messages_in(state), "user assistant user assistant");
+}
+
+TEST(state_blob, keeping_the_log_keeps_pins_and_what_no_model_has_seen_stays_unseen) {
+    const std::string state =
+        R"({"version":2,"provider":"openai_chat","processed_length":1,"messages":[)" + user("a") +
+        "," + user("b") + R"(],"pinned":[0],"summaries":[]})";
+    const auto kept = append_event(state, "c", FormatId::openai_chat, {.keep_log = true});
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_NE(kept->state.find("\"pinned\":[0]"), std::string::npos) << kept->state;
+    EXPECT_EQ(processed_in(kept->state), 1);
+}

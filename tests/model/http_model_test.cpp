@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/json.h"
+#include "model/refusal.h"
 #include "palimpsest/format.h"
 #include "palimpsest/model.h"
 #include "support/upstream.h"
@@ -240,7 +241,34 @@ TEST(http_model, bytes_that_are_no_answer_are_an_error) {
         const Result<Reply> told = ask(endpoint_of(upstream));
         ASSERT_FALSE(told) << text_of(*told);
         EXPECT_EQ(upstream.requests().size(), 1u);
+        // It is the server's fault, not that of whoever asked.
+        EXPECT_NE(told.error().code, ErrorCode::invalid_request) << told.error().message;
+        EXPECT_NE(told.error().code, ErrorCode::unprocessable) << told.error().message;
     }
+}
+
+TEST(http_model, that_asks_for_an_hour_is_not_waited_for) {
+    UpstreamReply busy = refused(429, "come back later");
+    busy.headers = {{"retry-after", "3600"}};
+    Upstream upstream({busy, plain(chat_body)});
+    const Result<Reply> told = ask(endpoint_of(upstream));
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().code, ErrorCode::rate_limited);
+    EXPECT_EQ(upstream.requests().size(), 1u);
+}
+
+TEST(retry_after, is_read_as_seconds_or_as_a_date) {
+    const Time now{std::chrono::seconds(784'111'777)};  // Sun, 06 Nov 1994 08:49:37 GMT
+    const auto wait = [&](std::string value) {
+        HttpResponse response(429, "");
+        response.headers.set("Retry-After", std::move(value));
+        return retry_after_ms(response, now);
+    };
+    EXPECT_EQ(wait("2"), 2000);
+    EXPECT_EQ(wait("Sun, 06 Nov 1994 08:49:41 GMT"), 4000);
+    EXPECT_EQ(wait("Sun, 06 Nov 1994 08:49:00 GMT"), 0);
+    EXPECT_EQ(wait("soon"), 0);
+    EXPECT_EQ(wait("3600"), -1);
 }
 
 TEST(http_model, a_request_that_got_no_answer_is_not_sent_twice) {
@@ -289,6 +317,17 @@ TEST(http_model, its_key_reaches_the_server_and_no_error) {
     EXPECT_EQ(upstream.requests().at(0).header("authorization"), "Bearer sk-secret-123");
     ASSERT_FALSE(told);
     EXPECT_EQ(told.error().message.find("sk-secret"), std::string::npos) << told.error().message;
+    // Nor where an answer is an error all the same, nor half of it where a long text is cut.
+    const std::string filler(1990, 'y');
+    for (const UpstreamReply& leak : {plain(R"({"error":{"message":"bad sk-secret-123"}})"),
+                                      refused(400, filler + "sk-secret-123")}) {
+        Upstream other({leak});
+        endpoint.url = endpoint_of(other).url;
+        const Result<Reply> shown = ask(endpoint);
+        ASSERT_FALSE(shown);
+        EXPECT_EQ(shown.error().message.find("sk-"), std::string::npos) << shown.error().message;
+    }
+    endpoint.url = endpoint_of(upstream).url;
     ::unsetenv("PAL_TEST_KEY");
     const Result<Reply> without = ask(endpoint);
     ASSERT_FALSE(without);

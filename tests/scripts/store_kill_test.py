@@ -44,7 +44,7 @@ def cycles(kind, count, rng, early=False):
 
 
 def check_kind(kind, seed):
-    count = setting("PAL_KILL_CYCLES", 60)
+    count = setting("PAL_KILL_CYCLES", 100)
     rng = random.Random(seed)
     lives, acks, lost, stored, failures = cycles(kind, count, rng)
     failures += [f"acknowledged and lost: {text}" for text in lost]
