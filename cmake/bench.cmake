@@ -1,6 +1,6 @@
 # bench/FOLDER/bench_X.cpp measure, bench/FOLDER/eval_X.cpp hold us against the data in PAL_DATA.
 # They are built by name, or all together by the targets `benches` and `evals`.
-file(GLOB bench_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*/bench_*.cpp ${CMAKE_SOURCE_DIR}/bench/*/eval_*.cpp)
+file(GLOB bench_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*/bench_*.cpp ${PROJECT_SOURCE_DIR}/bench/*/eval_*.cpp)
 add_custom_target(benches)
 add_custom_target(evals)
 foreach(file ${bench_files})

@@ -1,5 +1,5 @@
 # examples/X.cpp become the programs example_X; tests/examples runs them against a scripted server.
-file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cpp)
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
 add_custom_target(examples)
 foreach(file ${examples})
   get_filename_component(name ${file} NAME_WE)

@@ -5,13 +5,13 @@ set(PAL_TABLE_DIR ${CMAKE_BINARY_DIR}/token)
 file(MAKE_DIRECTORY ${PAL_TABLE_DIR})
 
 add_executable(make_tables packaging/token/make_tables.cpp)
-target_include_directories(make_tables PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(make_tables PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(make_tables PRIVATE -O2)
 
 set(ranks_stamp ${PAL_TABLE_DIR}/ranks.stamp)
 add_custom_command(
   OUTPUT ${ranks_stamp}
-  COMMAND ${CMAKE_COMMAND} -DCACHE=${PAL_CACHE_DIR} -P ${CMAKE_SOURCE_DIR}/cmake/fetch_ranks.cmake
+  COMMAND ${CMAKE_COMMAND} -DCACHE=${PAL_CACHE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/fetch_ranks.cmake
   COMMAND ${CMAKE_COMMAND} -E touch ${ranks_stamp}
   DEPENDS cmake/fetch_ranks.cmake COMMENT "Rank files" VERBATIM)
 set(tables ${PAL_TABLE_DIR}/classes.tbl)
