@@ -3,105 +3,17 @@
 `@ai-sdk/openai-compatible`, `@langchain/openai`; PyPI `openai`, `anthropic`, `langchain-openai`,
 `litellm`; with a scripted model of each format behind. One test for each behaviour; the clients stay
 in the build folder."""
-import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, SCRIPTS)
-from rule_upstream import RuleUpstream  # noqa: E402
+from client_run import MODELS, ClientSet, Clients, hears
 
-BUILD, SOURCE = sys.argv[1], sys.argv[2]
-PAL = os.path.abspath(os.path.join(BUILD, "pal"))
-FOLDER = os.path.abspath(os.path.join(BUILD, "gateway_clients"))
-MODELS = {"openai_chat": "gpt-4.1", "openai_responses": "gpt-5", "anthropic": "gpt-4o"}
 NAMES = sorted(MODELS.values())
-NODE_PACKAGES = ["openai@6", "@anthropic-ai/sdk@1", "ai@6", "@ai-sdk/openai@3",
-                 "@ai-sdk/openai-compatible@2", "@langchain/openai@1", "@langchain/core@1", "zod@4"]
-PYTHON_PACKAGES = ["openai", "anthropic", "langchain-openai", "litellm"]
-
-
-def fetch(command, there):
-    """Says why the clients cannot be had, or nothing."""
-    mark = os.path.join(FOLDER, there)
-    if os.path.exists(mark):
-        return None
-    os.makedirs(FOLDER, exist_ok=True)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    except subprocess.TimeoutExpired:
-        return "the registry did not answer in time"
-    if done.returncode:
-        return "the clients cannot be had: " + done.stderr.strip()[-300:]
-    open(mark, "w").close()
-    return None
-
-
-def node_command():
-    if not shutil.which("node") or not shutil.which("npm"):
-        return None, "node and npm are not installed"
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    # LangChain needs Node 20; npm has newer ones.
-    newer = [] if int(version.lstrip("v").split(".")[0]) >= 20 else ["node@22"]
-    node = os.path.join(FOLDER, "node_modules", "node", "bin", "node") if newer else "node"
-    reason = fetch(["npm", "install", "--prefix", FOLDER, "--no-audit", "--no-fund",
-                    "--fetch-retries=0", *NODE_PACKAGES, *newer], "npm.fetched")
-    return [node, os.path.join(SCRIPTS, "gateway_clients.mjs"), FOLDER], reason
-
-
-def python_command():
-    folder = os.path.join(FOLDER, "python")
-    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode:
-        return None, "pip is not installed"
-    reason = fetch([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
-                    "--no-compile", "--target", folder, *PYTHON_PACKAGES], "pip.fetched")
-    return ["env", "PYTHONPATH=" + folder, sys.executable,
-            os.path.join(SCRIPTS, "gateway_clients.py")], reason
-
-
-def settings(upstream):
-    tables = [f'[models."{name}"]\nurl = "{upstream.url()}"\nformat = "{format}"\n'
-              'proxy = "none"\nretries = 0\n' for format, name in MODELS.items()]
-    return 'model = "gpt-4.1"\n' + "".join(tables)
-
-
-def client_environment():
-    own = {k: v for k, v in os.environ.items()
-           if not k.startswith(("PAL_", "OPENAI_", "ANTHROPIC_")) and "proxy" not in k.lower()}
-    # LiteLLM would fetch its list of prices.
-    return {**own, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "AI_SDK_LOG_WARNINGS": "false"}
-
-
-def run_clients(command):
-    """All scenes of one script, against a server and a store of their own."""
-    upstream = RuleUpstream()
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "palimpsest.toml"), "w") as file:
-            file.write(settings(upstream))
-        server = subprocess.Popen([PAL, "serve", "--listen", "127.0.0.1:0", "--json", "--log-level",
-                                   "quiet"], cwd=folder, env=client_environment(),
-                                  stdout=subprocess.PIPE)
-        try:
-            address = json.loads(server.stdout.readline())["listen"]
-            done = subprocess.run([*command, f"http://{address}/v1"], capture_output=True,
-                                  timeout=120, cwd=folder, env=client_environment())
-        finally:
-            server.terminate()
-            server.wait(30)
-            server.stdout.close()
-            upstream.shutdown()
-            upstream.server_close()
-    if done.returncode:
-        raise AssertionError(done.stderr.decode()[-3000:])
-    return json.loads(done.stdout.decode().splitlines()[-1])
-
-
-def hears(count, last):
-    return f"{count} messages, the last one: {last}"
+CLIENTS = ClientSet("gateway_clients",
+                    ["openai@6", "@anthropic-ai/sdk@1", "ai@6", "@ai-sdk/openai@3",
+                     "@ai-sdk/openai-compatible@2", "@langchain/openai@1", "@langchain/core@1",
+                     "zod@4"], 20,  # LangChain needs Node 20.
+                    ["openai", "anthropic", "langchain-openai", "litellm"])
 
 
 def each(expected):
@@ -114,24 +26,8 @@ RAIN = "The tool said rain in Oslo."
 ITEMS = {"openai_chat": 1, "openai_responses": 2, "anthropic": 1}
 
 
-class Clients(unittest.TestCase):
-    """What each scene must have seen; `find` gives the command that runs the scenes."""
-
-    @classmethod
-    def setUpClass(cls):
-        command, cls.reason = cls.find()
-        cls.scenes = {} if cls.reason else run_clients(command)
-
-    def check(self, name, expected):
-        if self.reason:
-            print("skipped: " + self.reason)
-            self.skipTest(self.reason)
-        self.maxDiff = None
-        self.assertEqual(self.scenes[name], {"seen": expected})
-
-
 class NodeClients(Clients):
-    find = staticmethod(node_command)
+    find = CLIENTS.node
 
     def test_openai_answers_with_every_format_behind(self):
         self.check("openai_answers", each([HELLO, "stop", 16]))
@@ -262,7 +158,7 @@ class NodeClients(Clients):
 
 
 class PythonClients(Clients):
-    find = staticmethod(python_command)
+    find = CLIENTS.python
 
     def test_openai_answers_and_streams_with_every_format_behind(self):
         self.check("openai_answers_and_streams", each([HELLO, HELLO, 16]))

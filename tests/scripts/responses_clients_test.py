@@ -1,114 +1,19 @@
 """Unmodified clients from the registries against /v1/responses and /v1/conversations of the real
 program: npm `openai` and `@openai/agents`, PyPI `openai` and `openai-agents`, with a scripted model
 of each format behind. One test for each behaviour; the clients stay in the build folder."""
-import json
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, SCRIPTS)
-from rule_upstream import WORDS_OF_SLOW, RuleUpstream  # noqa: E402
+from client_run import MODELS, ClientSet, Clients, hears
+from rule_upstream import WORDS_OF_SLOW
 
-BUILD, SOURCE = sys.argv[1], sys.argv[2]
-PAL = os.path.abspath(os.path.join(BUILD, "pal"))
-FOLDER = os.path.abspath(os.path.join(BUILD, "responses_clients"))
-MODELS = {"openai_chat": "gpt-4.1", "openai_responses": "gpt-5", "anthropic": "gpt-4o"}
-
-
-def fetch(command, there):
-    """Says why the clients cannot be had, or nothing."""
-    mark = os.path.join(FOLDER, there)
-    if os.path.exists(mark):
-        return None
-    os.makedirs(FOLDER, exist_ok=True)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    except subprocess.TimeoutExpired:
-        return "the registry did not answer in time"
-    if done.returncode:
-        return "the clients cannot be had: " + done.stderr.strip()[-300:]
-    open(mark, "w").close()
-    return None
-
-
-def node_command():
-    if not shutil.which("node") or not shutil.which("npm"):
-        return None, "node and npm are not installed"
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
-    # From version 7 on the client of OpenAI needs Node 22, which npm has too.
-    newer = [] if int(version.lstrip("v").split(".")[0]) >= 22 else ["node@22"]
-    node = os.path.join(FOLDER, "node_modules", "node", "bin", "node") if newer else "node"
-    reason = fetch(["npm", "install", "--prefix", FOLDER, "--no-audit", "--no-fund",
-                    "--fetch-retries=0", "openai@7", "@openai/agents@0", "zod@4", *newer],
-                   "npm.fetched")
-    return [node, os.path.join(SCRIPTS, "responses_clients.mjs"), FOLDER], reason
-
-
-def python_command():
-    folder = os.path.join(FOLDER, "python")
-    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode:
-        return None, "pip is not installed"
-    reason = fetch([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
-                    "--target", folder, "openai", "openai-agents"], "pip.fetched")
-    return ["env", "PYTHONPATH=" + folder, sys.executable,
-            os.path.join(SCRIPTS, "responses_clients.py")], reason
-
-
-def settings(upstream):
-    tables = [f'[models."{name}"]\nurl = "{upstream.url()}"\nformat = "{format}"\n'
-              'proxy = "none"\nretries = 0\n' for format, name in MODELS.items()]
-    return 'model = "gpt-4.1"\n' + "".join(tables)
-
-
-def run_clients(command):
-    """All scenes of one script, against a server and a store of their own."""
-    upstream = RuleUpstream()
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "palimpsest.toml"), "w") as file:
-            file.write(settings(upstream))
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PAL_", "OPENAI_"))}
-        server = subprocess.Popen([PAL, "serve", "--listen", "127.0.0.1:0", "--json", "--log-level",
-                                   "quiet"], cwd=folder, env=environment, stdout=subprocess.PIPE)
-        try:
-            address = json.loads(server.stdout.readline())["listen"]
-            done = subprocess.run([*command, f"http://{address}/v1"], capture_output=True,
-                                  timeout=120, cwd=folder, env=environment)
-        finally:
-            server.terminate()
-            server.wait(30)
-            server.stdout.close()
-            upstream.shutdown()
-            upstream.server_close()
-    if done.returncode:
-        raise AssertionError(done.stderr.decode()[-3000:])
-    return json.loads(done.stdout)
-
-
-def hears(count, last):
-    return f"{count} messages, the last one: {last}"
-
-
-class Clients(unittest.TestCase):
-    """What each scene must have seen; `find` gives the command that runs the scenes."""
-
-    @classmethod
-    def setUpClass(cls):
-        command, cls.reason = cls.find()
-        cls.scenes = {} if cls.reason else run_clients(command)
-
-    def check(self, name, expected):
-        if self.reason:
-            print("skipped: " + self.reason)
-            self.skipTest(self.reason)
-        self.assertEqual(self.scenes[name], {"seen": expected})
+CLIENTS = ClientSet("responses_clients", ["openai@7", "@openai/agents@0", "zod@4"],
+                    22,  # From version 7 on the client of OpenAI needs Node 22.
+                    ["openai", "openai-agents"])
 
 
 class NodeClients(Clients):
-    find = staticmethod(node_command)
+    find = CLIENTS.node
 
     def test_answers_and_is_read_again(self):
         self.check("answers_and_is_read_again",
@@ -192,7 +97,7 @@ class NodeClients(Clients):
 
 
 class PythonClients(Clients):
-    find = staticmethod(python_command)
+    find = CLIENTS.python
 
     def test_answers_and_is_read_again(self):
         self.check("answers_and_is_read_again", [hears(1, "Hello"), hears(1, "Hello"), 16])
