@@ -1,0 +1,316 @@
+// Turns of conversations through the gateway: resends, repeats, clients and servers that go.
+#include "server/gateway.h"
+
+#include <gtest/gtest.h>
+
+namespace palimpsest {
+namespace {
+
+using testing_support::assistant;
+using testing_support::result;
+using testing_support::user;
+constexpr FormatId chat_format = FormatId::openai_chat;
+
+TEST(gateway_turn, is_named_by_a_header_or_a_field_of_the_body) {
+    Gateway gateway(chat_format, {says(chat_format, "one"), says(chat_format, "two"),
+                                  says(chat_format, "three")});
+    const Told first = gateway.chat(user("a"), in_alice);
+    EXPECT_EQ(chat_text(first), "one");
+    EXPECT_EQ(first.header("X-Conversation-Id"), "alice");
+    EXPECT_EQ(chat_text(gateway.chat(user("b"), {}, R"("conversation":"alice")")), "two");
+    EXPECT_EQ(chat_text(gateway.chat(user("c"), {}, R"("conversation":{"id":"alice"})")), "three");
+    EXPECT_EQ(gateway.view("alice"), "a one b two c three");
+    const Told both = gateway.chat(user("d"), in_alice, R"("conversation":"bob")");
+    EXPECT_EQ(both.status(), 400);
+    EXPECT_EQ(both.error("param"), "conversation");
+}
+
+TEST(gateway_turn, sends_the_whole_conversation_to_an_upstream_of_each_format) {
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {says(format, "one"), tells(format, "two three")});
+        EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "one");
+        const Told told = gateway.chat(user("b"), in_alice, R"("stream":true)");
+        EXPECT_EQ(stream_text(chat_format, told), "two three");
+        EXPECT_EQ(told.header("X-Conversation-Id"), "alice");
+        EXPECT_EQ(gateway.view("alice"), "a one b two three") << format_name(format);
+        const JsonDocument sent = gateway.sent(1);
+        const auto list =
+            sent.root().find(format == FormatId::openai_responses ? "input" : "messages");
+        EXPECT_EQ(list->size(), 3u) << list->raw();
+    }
+}
+
+TEST(gateway_turn, stores_a_full_resend_once_whatever_is_behind) {
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {says(format, "one"), says(format, "two"), says(format, "three")});
+        gateway.chat(user("a"), in_alice);
+        gateway.chat(user("a") + "," + assistant("one") + "," + user("b"), in_alice);
+        EXPECT_EQ(gateway.view("alice"), "a one b two") << format_name(format);
+        gateway.chat(user("a") + "," + assistant("one") + "," + user("other"), in_alice);
+        EXPECT_EQ(gateway.view("alice"), "a one other three") << format_name(format);
+    }
+}
+
+TEST(gateway_turn, stores_anthropics_full_resend_once) {
+    Gateway gateway(chat_format, {says(chat_format, "one"), says(chat_format, "two")});
+    const std::string said = R"({"role":"user","content":[{"type":"text","text":"a"}]})";
+    EXPECT_EQ(message_text(gateway.message(said, in_alice, R"("system":"be brief")")), "one");
+    const Told told = gateway.message(
+        said + R"(,{"role":"assistant","content":[{"type":"text","text":"one"}]},)" + user("b"),
+        in_alice, R"("system":[{"type":"text","text":"be brief"}])");
+    EXPECT_EQ(message_text(told), "two");
+    EXPECT_EQ(gateway.view("alice"), "a one b two");
+    const JsonDocument sent = gateway.sent(1);
+    EXPECT_EQ(sent.root().find("messages")->size(), 4u) << sent.root().raw();
+}
+
+TEST(gateway_turn, keeps_calls_and_results_together) {
+    const std::string call =
+        R"({"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",)"
+        R"("function":{"name":"look","arguments":"{}"}}]})";
+    Gateway gateway(chat_format,
+                    {{.body = R"({"id":"x","object":"chat.completion","created":1,"model":"u",)"
+                              R"("choices":[{"index":0,"message":)" +
+                              call + R"(,"finish_reason":"tool_calls"}]})"},
+                     says(chat_format, "found")});
+    const std::string tools =
+        R"("tools":[{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}])";
+    gateway.chat(user("a"), in_alice, tools);
+    EXPECT_EQ(
+        chat_text(gateway.chat(user("a") + "," + call + "," + result("c1", "it"), in_alice, tools)),
+        "found");
+    EXPECT_EQ(gateway.view("alice"), "a call:c1 it found");
+}
+
+TEST(gateway_turn, gives_a_finished_turn_again_when_the_client_repeats_it) {
+    Gateway gateway(chat_format, {says(chat_format, "one"), says(chat_format, "two")});
+    gateway.chat(user("a"), in_alice);
+    HeaderFields repeat = in_alice;
+    repeat.emplace_back("x-stainless-retry-count", "1");
+    const Told again = gateway.chat(user("a"), repeat);
+    EXPECT_EQ(chat_text(again), "one");
+    EXPECT_EQ(again.header("Idempotent-Replayed"), "true");
+    EXPECT_EQ(gateway.view("alice"), "a one");
+    // Another body is no repeat, whatever the client counts.
+    EXPECT_EQ(chat_text(gateway.chat(user("b"), repeat)), "two");
+    // Streamed, it comes as events.
+    const Told streamed = gateway.chat(user("b"), repeat, R"("stream":true)");
+    EXPECT_EQ(streamed.status(), 502) << "another body: the script is over";
+}
+
+TEST(gateway_turn, gives_a_finished_stream_again_as_a_stream) {
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {tells(format, "one two")});
+        gateway.chat(user("a"), in_alice, R"("stream":true)");
+        HeaderFields repeat = in_alice;
+        repeat.emplace_back("x-stainless-retry-count", "2");
+        const Told again = gateway.chat(user("a"), repeat, R"("stream":true)");
+        EXPECT_EQ(stream_text(chat_format, again), "one two") << again.response.body;
+        EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+        EXPECT_EQ(gateway.view("alice"), "a one two");
+    }
+}
+
+TEST(gateway_turn, honours_an_idempotency_key) {
+    Gateway gateway(chat_format, {says(chat_format, "one")});
+    HeaderFields keyed = in_alice;
+    keyed.emplace_back("Idempotency-Key", "k");
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), keyed)), "one");
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), keyed)), "one");
+    EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+    EXPECT_EQ(gateway.chat(user("b"), keyed).status(), 422);
+}
+
+TEST(gateway_turn, stores_nothing_twice_when_the_upstream_failed_before) {
+    Gateway gateway(chat_format, {{.status = 500, .body = "{}"},
+                                  says(chat_format, "one"),
+                                  {.status = 500, .body = "{}"},
+                                  says(chat_format, "two")});
+    const Told failed = gateway.chat(user("a"), in_alice);
+    EXPECT_EQ(failed.status(), 502);
+    EXPECT_EQ(failed.header("x-should-retry"), "");  // a repeat is recognised
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "one");
+    EXPECT_EQ(gateway.view("alice"), "a one");
+    HeaderFields repeat = in_alice;
+    EXPECT_EQ(gateway.chat(user("b"), repeat).status(), 502);
+    repeat.emplace_back("x-stainless-retry-count", "1");
+    EXPECT_EQ(chat_text(gateway.chat(user("b"), repeat)), "two");
+    EXPECT_EQ(gateway.view("alice"), "a one b two");
+}
+
+TEST(gateway_turn, lets_a_repeat_wait_for_the_turn_that_is_running) {
+    UpstreamReply slow = says(chat_format, "one");
+    slow.delay_ms = 300;
+    Gateway gateway(chat_format, {slow});
+    std::string first, second;
+    std::thread early([&] { first = chat_text(gateway.chat(user("a"), in_alice)); });
+    while (gateway.upstream.requests().empty()) std::this_thread::yield();
+    second = chat_text(gateway.chat(user("a"), in_alice));
+    early.join();
+    EXPECT_EQ(first, "one");
+    EXPECT_EQ(second, "one");
+    EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+    EXPECT_EQ(gateway.view("alice"), "a one");
+}
+
+TEST(gateway_turn, understands_a_repeat_of_a_client_that_went_before_its_answer) {
+    UpstreamReply slow = says(chat_format, "one");
+    slow.delay_ms = 300;
+    Gateway gateway(chat_format, {slow, says(chat_format, "two")});
+    {
+        HttpClient hasty(
+            parse_url("http://127.0.0.1:" + std::to_string(gateway.server->port())).value(),
+            {.first_byte_timeout_ms = 50});
+        EXPECT_FALSE(hasty.send(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"model":"m","messages":[{"role":"user","content":"a"}]})", in_alice)));
+    }
+    for (int i = 0; i < 500 && gateway.view("alice") != "a one"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "one");
+    EXPECT_EQ(gateway.view("alice"), "a one");
+    // It has its answer now: the same words are said again.
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "two");
+    EXPECT_EQ(gateway.view("alice"), "a one a two");
+}
+
+TEST(gateway_turn, keeps_what_came_when_the_client_goes) {
+    UpstreamReply slow = tells(chat_format, "one two three four five six seven eight");
+    slow.piece_bytes = 400;
+    slow.piece_delay_ms = 50;
+    Gateway gateway(chat_format, {slow, says(chat_format, "whole")});
+    {
+        HttpClient client = gateway.client();
+        const auto cut = client.stream(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"messages":[{"role":"user","content":"a"}],"stream":true})", in_alice),
+            [](std::string_view bytes) { return !bytes.contains("one"); });
+        EXPECT_FALSE(cut);
+    }
+    for (int i = 0; i < 500 && !gateway.view("alice").contains("one"); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto view = gateway.memory.view({"default", "alice"});
+    ASSERT_EQ(view->items.size(), 2u);
+    EXPECT_TRUE(view->items[1].interrupted);
+    EXPECT_FALSE(gateway.view("alice").contains("eight"));
+    // Asked again, the partial answer makes room for a whole one.
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), in_alice)), "whole");
+    EXPECT_EQ(gateway.view("alice"), "a whole");
+}
+
+TEST(gateway_turn, tells_in_the_stream_that_its_answer_could_not_be_stored) {
+    UpstreamReply slow = tells(chat_format, "one two three");
+    slow.piece_bytes = 300;
+    slow.piece_delay_ms = 100;
+    Gateway gateway(chat_format, {slow});
+    Told told;
+    std::thread asking([&] { told = gateway.chat(user("a"), in_alice, R"("stream":true)"); });
+    while (gateway.upstream.requests().empty()) std::this_thread::yield();
+    ASSERT_TRUE(gateway.memory.erase({"default", "alice"}));
+    asking.join();
+    EXPECT_EQ(told.status(), 200);
+    EXPECT_TRUE(told.response.body.contains("three")) << told.response.body;
+    EXPECT_TRUE(told.response.body.contains(R"({"error":)")) << told.response.body;
+    EXPECT_FALSE(told.response.body.contains("[DONE]")) << told.response.body;
+}
+
+TEST(gateway_turn, is_kept_as_far_as_it_came_when_the_server_is_stopped) {
+    UpstreamReply slow = tells(chat_format, "one two three four five six seven eight nine ten");
+    slow.piece_bytes = 200;
+    slow.piece_delay_ms = 100;
+    Gateway gateway(chat_format, {slow});
+    std::atomic<bool> heard = false;
+    std::thread asking([&] {
+        HttpClient client = gateway.client();
+        (void)client.stream(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"messages":[{"role":"user","content":"a"}],"stream":true})", in_alice),
+            [&](std::string_view bytes) {
+                heard = heard || bytes.contains("one");
+                return true;
+            });
+    });
+    while (!heard) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gateway.server->stop(std::chrono::milliseconds(0));
+    asking.join();
+    const auto view = gateway.memory.view({"default", "alice"});
+    ASSERT_EQ(view->items.size(), 2u);
+    EXPECT_TRUE(view->items[1].interrupted);
+    EXPECT_TRUE(gateway.view("alice").starts_with("a one")) << gateway.view("alice");
+    EXPECT_FALSE(gateway.view("alice").contains("ten"));
+}
+
+TEST(gateway_turn, is_brought_to_its_end_without_the_client_when_so_told) {
+    UpstreamReply slow = tells(chat_format, "one two three");
+    slow.piece_bytes = 400;
+    slow.piece_delay_ms = 30;
+    Gateway gateway(chat_format, {slow}, {.finish_abandoned = true});
+    {
+        HttpClient client = gateway.client();
+        (void)client.stream(
+            request_of("POST", "/v1/chat/completions",
+                       R"({"messages":[{"role":"user","content":"a"}],"stream":true})", in_alice),
+            [](std::string_view) { return false; });
+    }
+    for (int i = 0; i < 500 && gateway.view("alice") != "a one two three"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(gateway.view("alice"), "a one two three");
+}
+
+TEST(gateway_turn, compacts_by_anthropics_context_management) {
+    const std::string use =
+        R"({"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"look","input":{}}]})";
+    const std::string more =
+        R"({"role":"assistant","content":[{"type":"tool_use","id":"t2","name":"look","input":{}}]})";
+    const auto result_of = [](const std::string& id) {
+        return R"({"role":"user","content":[{"type":"tool_result","tool_use_id":")" + id +
+               R"(","content":")" + std::string(400, 'x') + R"("}]})";
+    };
+    const std::string history =
+        user("a") + "," + use + "," + result_of("t1") + "," + more + "," + result_of("t2");
+    const std::string wish =
+        R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919",)"
+        R"("trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1}}]})";
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {says(format, "one"), says(format, "one"), tells(format, "two")});
+        for (const HeaderFields& headers : {in_alice, HeaderFields{}}) {
+            const Told told = gateway.message(history, headers, wish);
+            EXPECT_EQ(message_text(told), "one") << told.response.body;
+            EXPECT_TRUE(told.response.body.contains(R"("cleared_tool_uses":1)"))
+                << told.response.body;
+        }
+        for (const std::size_t i : {0u, 1u}) {
+            const std::string sent = gateway.upstream.requests().at(i).body;
+            EXPECT_TRUE(sent.contains("removed: tool output")) << sent;
+            EXPECT_FALSE(sent.contains("context_management")) << sent;
+        }
+        const Told streamed = gateway.message(history, {}, wish + R"(,"stream":true)");
+        EXPECT_TRUE(streamed.response.body.contains(R"("cleared_tool_uses":1)"))
+            << streamed.response.body;
+    }
+}
+
+TEST(gateway_turn, refuses_an_unknown_edit_by_its_name) {
+    Gateway gateway(chat_format);
+    const Told told =
+        gateway.message(user("a"), {}, R"("context_management":{"edits":[{"type":"shrink"}]})");
+    EXPECT_EQ(told.status(), 400);
+    EXPECT_TRUE(told.error("message").contains("shrink")) << told.response.body;
+}
+
+TEST(gateway_turn, tells_the_client_of_its_own_mistake_with_the_providers_status) {
+    const UpstreamReply refused{.status = 400, .body = R"({"error":{"message":"no such role"}})"};
+    const UpstreamReply locked{.status = 401, .body = R"({"error":{"message":"bad key"}})"};
+    Gateway gateway(chat_format, {refused, refused, locked});
+    const Told chat = gateway.chat(user("a"), in_alice);
+    EXPECT_EQ(chat.status(), 400);
+    EXPECT_EQ(chat.header("x-should-retry"), "false");
+    EXPECT_TRUE(chat.error("message").contains("no such role"));
+    const Told message = gateway.message(user("a"), in_alice);
+    EXPECT_EQ(message.status(), 400);
+    EXPECT_EQ(message.error("type"), "invalid_request_error");
+    EXPECT_EQ(gateway.chat(user("a"), in_alice).status(), 502);  // our key, not the client's fault
+}
+
+}  // namespace
+}  // namespace palimpsest
