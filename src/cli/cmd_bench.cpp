@@ -1,7 +1,6 @@
 // bench: how fast this store is on this machine. Works in conversations of its own, whose names
 // begin with "pal-bench-", and erases them, also when a step fails.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -126,26 +125,14 @@ void write_speed(JsonWriter& json, const Speed& speed) {
     json.key("count").number(speed.count).end_object();
 }
 
-Result<std::uint64_t> number_flag(const Arguments& arguments, std::string_view name,
-                                  std::uint64_t otherwise, std::uint64_t most) {
-    const auto text = arguments.get(name);
-    if (!text) return otherwise;
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
-    const bool whole = read.ec == std::errc() && read.ptr == text->data() + text->size();
-    if (whole && number >= 1 && number <= most) return number;
-    return fail(ErrorCode::invalid_request, fmt::format("--{} takes 1 to {}", name, most),
-                std::string(name));
-}
-
 }  // namespace
 
 extern const Flags bench_flags;
 const Flags bench_flags = flags;
 
 Result<int> run_bench(Invocation& call) {
-    PAL_TRY(seconds, number_flag(call.arguments, "seconds", 2, 600));
-    PAL_TRY(writers, number_flag(call.arguments, "writers", 16, 256));
+    PAL_TRY(seconds, parse_count(call.arguments, "seconds", 2, 600));
+    PAL_TRY(writers, parse_count(call.arguments, "writers", 16, 256));
     const std::string mark = "pal-bench-" + hex(random_log_id()).substr(0, 12);
     std::vector<ConversationId> names;
     for (std::uint64_t n = 0; n < writers; ++n)

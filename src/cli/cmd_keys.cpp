@@ -2,7 +2,6 @@
 // rotate).
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
 
 #include "base/clock.h"
@@ -24,32 +23,11 @@ constexpr Flag flags[] = {
     {"ttl", "SECONDS", "create: how long it is good; default: until it is revoked."},
 };
 
+constexpr std::uint64_t limit_max = 1'000'000'000;
+
 Result<std::unique_ptr<Store>> open_keys(const Invocation& call, bool create) {
     return open_store_or_holder(call.settings.store,
                                 {.create = create, .encryption_key = call.settings.encryption_key});
-}
-
-Result<std::uint64_t> number_of(const Invocation& call, std::string_view flag) {
-    const auto text = call.arguments.get(flag);
-    if (!text) return 0;
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (read.ec == std::errc() && read.ptr == text->data() + text->size() && number > 0 &&
-        number <= 1'000'000'000)
-        return number;
-    return fail(ErrorCode::invalid_request,
-                "--" + std::string(flag) + " takes a whole number from 1 to 1000000000",
-                std::string(flag));
-}
-
-std::vector<std::string> split_list(std::string_view text) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(','), text.size());
-        if (end > 0) parts.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return parts;
 }
 
 void write_key(JsonWriter& out, const ApiKey& key) {
@@ -77,8 +55,8 @@ Result<int> create(Invocation& call) {
     ApiKey key{.name = call.arguments.size() > 1 ? call.arguments[1] : "",
                .tenant = call.settings.tenant};
     PAL_TRY(scopes, parse_scopes(call.arguments.get("scopes").value_or("read,write")));
-    PAL_TRY(rate, number_of(call, "rate"));
-    PAL_TRY(seconds, number_of(call, "ttl"));
+    PAL_TRY(rate, parse_count(call.arguments, "rate", 0, limit_max));
+    PAL_TRY(seconds, parse_count(call.arguments, "ttl", 0, limit_max));
     key.scopes = scopes;
     key.per_minute = rate;
     key.models = split_list(call.arguments.get("models").value_or(""));

@@ -60,16 +60,6 @@ Result<Models> open_models(const Settings& settings) {
     return models;
 }
 
-std::vector<std::string> split_hosts(std::string_view names) {
-    std::vector<std::string> hosts;
-    while (!names.empty()) {
-        const std::size_t end = std::min(names.find(','), names.size());
-        if (end > 0) hosts.emplace_back(names.substr(0, end));
-        names.remove_prefix(std::min(end + 1, names.size()));
-    }
-    return hosts;
-}
-
 // For conversations whose request, header and agent name none.
 constexpr std::string_view default_policy = "balanced";
 
@@ -110,7 +100,7 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
                           .port = listen.port,
                           .tenant = settings.tenant,
                           .open_to_anyone = !settings.without_keys.empty(),
-                          .hosts = split_hosts(settings.hosts),
+                          .hosts = split_list(settings.hosts),
                           .body_bytes_max = settings.body_bytes_max,
                           .connections_max = settings.connections_max,
                           .network_threads = static_cast<int>(settings.network_threads),

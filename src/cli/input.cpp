@@ -1,6 +1,7 @@
 // What commands read: numbers, ranges, pairs, files, and the standard input.
 #include <sys/stat.h>
 #include <unistd.h>
+#include <charconv>
 
 #include <fcntl.h>
 #include <cerrno>
@@ -68,6 +69,30 @@ Result<Range> parse_range(std::string_view text) {
         return fail(ErrorCode::invalid_request,
                     "the range " + clipped(text, 60) + " ends before it begins", "SEQ");
     return Range{from, to};
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(','), text.size());
+        if (end > 0) parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+Result<std::uint64_t> parse_count(const Arguments& arguments, std::string_view flag,
+                                  std::uint64_t otherwise, std::uint64_t most) {
+    const auto text = arguments.get(flag);
+    if (!text) return otherwise;
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
+    const bool whole = read.ec == std::errc() && read.ptr == text->data() + text->size();
+    if (whole && number >= 1 && number <= most) return number;
+    return fail(
+        ErrorCode::invalid_request,
+        "--" + std::string(flag) + " takes a whole number from 1 to " + std::to_string(most),
+        std::string(flag));
 }
 
 Result<std::map<std::string, std::string>> parse_pairs(const std::vector<std::string>& pairs) {
