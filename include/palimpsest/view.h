@@ -16,17 +16,18 @@ enum class ItemKind : std::uint8_t { verbatim, cleared, shortened, summary, reca
 std::string_view item_kind_name(ItemKind kind);
 
 // One message as the model gets it. For a summary `message` is its text put into a user message of
-// the conversation's format, and `range` is what it still stands for.
+// the conversation's format, and `range` is what it still stands for. What is asked of every item
+// of a long view stands first, in two lines of the processor's cache.
 struct Item {
     ItemKind kind = ItemKind::verbatim;
-    Range range = {};
-    std::uint32_t tokens = 0;
-    std::string reason = {};  // why it is not verbatim, or why it is kept ("pinned")
-    Message message = {};
-    Time at = {};
     bool pinned = false;
     bool interrupted = false;
-    Seq by = {};  // the entry whose edit made it so; 0: none
+    std::uint32_t tokens = 0;
+    Range range = {};
+    Message message = {};
+    Time at = {};
+    Seq by = {};              // the entry whose edit made it so; 0: none
+    std::string reason = {};  // why it is not verbatim, or why it is kept ("pinned")
 };
 
 // The items of a view: a list that is never changed. Copies share it and cost nothing; a longer

@@ -42,12 +42,15 @@ bool starts_turn(const Item& item) {
 
 ItemFacts facts_of(const Item& item) {
     const Shape& shape = item.message.shape;
-    return {.tokens = item.tokens,
+    return {.from = item.range.from,
+            .tokens = item.tokens,
             .treatment = treatment_of(item.kind),
+            .role = shape.role,
             .pinned = item.pinned,
             .reasoning = shape.reasoning,
             .starts_turn = starts_turn(item),
-            .answers = shape.role == Role::assistant && shape.calls.empty()};
+            .answers = shape.role == Role::assistant && shape.calls.empty(),
+            .results = !shape.results.empty()};
 }
 
 // The calls made so far, and which of them a result answers: the newest one with its id. Results
@@ -79,6 +82,8 @@ private:
     std::unordered_map<std::string_view, std::size_t> index_;
 };
 
+constexpr std::size_t ahead = 8;  // items
+
 // With `scan`, all that is asked of items later is taken down on the way.
 Membership assign_groups(std::span<const Item> items, Scan* scan = nullptr) {
     PAL_ASSERT(items.size() < UINT32_MAX);
@@ -89,6 +94,9 @@ Membership assign_groups(std::span<const Item> items, Scan* scan = nullptr) {
     Seq last;
     Calls calls;
     for (const Item& item : items) {
+        const Item& soon = items[std::min(out.group_of.size() + ahead, items.size() - 1)];
+        __builtin_prefetch(&soon.kind);
+        __builtin_prefetch(&soon.message.shape);
         if (scan) {
             scan->facts.push_back(facts_of(item));
             scan->in_order &= item.range.from > last;

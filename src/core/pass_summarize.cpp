@@ -81,6 +81,7 @@ Groups foldable(const PassInput& input, const Options& options) {
                      ? 0
                      : input.turns[input.turns.size() - *options.keep_turns].first;
     Groups out;
+    out.reserve(border);
     for (std::size_t g = 0; g < border; ++g) {
         if (input.shields[g] != Shield::none) continue;
         if (options.keep_first_user && g == first) continue;
@@ -94,6 +95,7 @@ Groups foldable(const PassInput& input, const Options& options) {
 // Only as much of it, oldest turns first, as the target asks for.
 Groups oldest_of(const PassInput& input, const Groups& all, const Options& options) {
     Groups out;
+    out.reserve(all.size());
     std::uint64_t used = input.used + options.order.max_tokens;
     std::size_t next = 0;
     for (const Turn& turn : input.turns) {
@@ -169,9 +171,12 @@ std::vector<Groups> by_size(const PassInput& input, const Groups& all, std::size
 // them, and each run has its own summary, in its place.
 std::vector<Groups> by_runs(const Groups& all) {
     std::vector<Groups> out;
-    for (const std::size_t g : all) {
-        if (out.empty() || out.back().back() + 1 != g) out.emplace_back();
-        out.back().push_back(g);
+    for (auto from = all.begin(); from != all.end();) {
+        const auto gap = std::adjacent_find(
+            from, all.end(), [](std::size_t a, std::size_t b) { return a + 1 != b; });
+        const auto to = gap == all.end() ? gap : std::next(gap);
+        out.emplace_back(from, to);
+        from = to;
     }
     return out;
 }

@@ -17,6 +17,7 @@ constexpr int rounds_max = 16;  // Each one ends nearer to the target or is the 
 struct Outline {
     std::vector<Item> own = {};  // empty while nothing was changed
     std::span<const Item> items = {};
+    std::vector<ItemFacts> facts = {};  // of the items that came in
     std::vector<Edit> edits = {};
     std::vector<SummaryOrder> summaries = {};  // ranges name the edits
     std::uint64_t used = 0;
@@ -79,7 +80,7 @@ std::uint64_t used_after(const Outline& outline, const std::vector<PlanDraft::Ma
                          std::uint32_t per_message) {
     std::uint64_t used = outline.used;
     for (const PlanDraft::Made& one : made) {
-        for (const std::size_t i : one.items) used -= outline.items[i].tokens + per_message;
+        used -= one.edit.before.tokens + one.items.size() * per_message;
         if (one.edit.treatment != Treatment::dropped) used += one.edit.after.tokens + per_message;
     }
     return used;
@@ -121,6 +122,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     }
     outline.not_enough |= draft.not_enough_history();
     std::vector<PlanDraft::Made> made = draft.finish();
+    if (outline.facts.empty()) outline.facts = std::move(draft).take_facts();
     if (made.empty()) return false;
     const std::uint64_t used = used_after(outline, made, input.occasion.budget.per_message);
     const bool again = used < outline.used && target && used > *target;
@@ -191,14 +193,13 @@ struct Place {
 };
 constexpr std::size_t no_owner = SIZE_MAX;
 
-std::vector<Place> places_of(const PlanInput& input) {
+std::vector<Place> places_of(std::span<const ItemFacts> facts, const Budget& budget) {
     std::vector<Place> places;
-    places.reserve(input.items.size());
-    std::uint64_t tokens = input.occasion.budget.fixed();
-    for (std::size_t i = 0; i < input.items.size(); ++i) {
-        const Item& item = input.items[i];
-        places.push_back({item.range.from, tokens, i, no_owner});
-        tokens += item.tokens + input.occasion.budget.per_message;
+    places.reserve(facts.size());
+    std::uint64_t tokens = budget.fixed();
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        places.push_back({facts[i].from, tokens, i, no_owner});
+        tokens += facts[i].tokens + budget.per_message;
     }
     // Seqs mostly ascend as it is.
     if (!std::ranges::is_sorted(places, {}, &Place::from))
@@ -216,15 +217,15 @@ void find_owners(std::vector<Place>& places, const std::vector<Edit>& edits) {
 }
 
 // The numbers of the plan that follow from its edits and the original items.
-void set_numbers(Plan& plan, const PlanInput& input) {
-    std::vector<Place> places = places_of(input);
+void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts) {
+    std::vector<Place> places = places_of(facts, input.occasion.budget);
     find_owners(places, plan.edits);
     plan.costs.assign(plan.edits.size(), {});
     for (Edit& edit : plan.edits) edit.before.tokens = 0;
     std::size_t first_item = input.items.size();
     for (const Place& place : places) {
         if (place.owner == no_owner) continue;
-        plan.edits[place.owner].before.tokens += input.items[place.item].tokens;
+        plan.edits[place.owner].before.tokens += facts[place.item].tokens;
         EditCost& cost = plan.costs[place.owner];
         if (place.item < cost.first_item) cost = {place.item, place.tokens};
         first_item = std::min(first_item, place.item);
@@ -416,7 +417,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
         plan.used_after = plan.used_before;
         return plan;
     }
-    set_numbers(plan, input);
+    set_numbers(plan, input, outline.facts);
     if (!pays(plan, policy, input.occasion)) return plan;
     order_summaries(plan, outline.summaries, policy);
     return plan;

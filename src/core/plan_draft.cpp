@@ -30,7 +30,7 @@ PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy, Scan scan)
       in_order_(scan.in_order),
       groups_(std::move(scan.groups)),
       turns_(std::move(scan.turns)),
-      shields_(shields(items_, groups_, turns_, policy.protect, input.tools)),
+      shields_(shields(items_, facts_, groups_, turns_, policy.protect, input.tools)),
       marks_(items_.size()) {
     const Budget& budget = input.occasion.budget;
     used_ = budget.fixed();
@@ -71,7 +71,7 @@ std::size_t PlanDraft::first_lasting(std::uint64_t target) const {
     std::uint64_t kept = input_.occasion.budget.fixed();
     for (std::size_t g = groups_.size(); g-- > 0;) {
         for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i)
-            if (items_[i].message.shape.results.empty()) kept += tokens_[i];
+            if (!facts_[i].results) kept += tokens_[i];
         if (kept > target) return g;
     }
     return 0;
@@ -203,7 +203,7 @@ void PlanDraft::set_summary(Made& made) const {
 
 // One edit for each stretch of seqs.
 std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const PlannedEdit& planned,
-                                                     const std::vector<std::size_t>& items) const {
+                                                     std::vector<std::size_t> items) const {
     const std::vector<Range> ranges = in_order_ ? runs_of(items_, items) : ranges_of(items_, items);
     std::vector<Made> stretches(ranges.size());
     for (std::size_t r = 0; r < ranges.size(); ++r) {
@@ -215,16 +215,16 @@ std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const Plann
         edit.before.scheme = input_.tools ? input_.tools->scheme() : std::uint16_t{0};
     }
     if (stretches.size() == 1) {
-        stretches[0].items = items;
         for (const std::size_t i : items) stretches[0].edit.before.tokens += facts_[i].tokens;
+        stretches[0].items = std::move(items);
         return stretches;
     }
     for (const std::size_t i : items) {
-        const auto after = std::ranges::upper_bound(ranges, items_[i].range.from, {}, &Range::from);
+        const auto after = std::ranges::upper_bound(ranges, facts_[i].from, {}, &Range::from);
         if (after == ranges.begin()) continue;
         Made& made = stretches[static_cast<std::size_t>(after - ranges.begin()) - 1];
         made.items.push_back(i);
-        made.edit.before.tokens += items_[i].tokens;
+        made.edit.before.tokens += facts_[i].tokens;
     }
     return stretches;
 }
@@ -261,20 +261,23 @@ void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
         made.summary = planned.summary ? *planned.summary : SummaryOrder{};
         set_summary(made);
     }
+    std::vector<bool> stands(stretches.size());
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         const Made& with = stretches[root(s)];
         // A summary that is no shorter than what it stands for is none.
-        if (with.summary && with.edit.after.tokens >= before[root(s)]) continue;
+        stands[s] = !with.summary || with.edit.after.tokens < before[root(s)];
+        if (!stands[s]) continue;
         // Also the rest of an older summary, whose text went into the new one.
         if (root(s) != s || stretches[s].items.empty())
             stretches[s].edit.treatment = Treatment::dropped;
-        out.push_back(stretches[s]);
     }
+    for (std::size_t s = 0; s < stretches.size(); ++s)
+        if (stands[s]) out.push_back(std::move(stretches[s]));
 }
 
 void PlanDraft::add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                          const std::vector<std::size_t>& items) const {
-    std::vector<Made> stretches = stretches_of(ran, planned, items);
+                          std::vector<std::size_t> items) const {
+    std::vector<Made> stretches = stretches_of(ran, planned, std::move(items));
     if (planned.treatment == Treatment::folded) {
         if (input_.tools) add_folds(out, std::move(stretches), planned);
     } else {
@@ -298,7 +301,8 @@ std::vector<PlanDraft::Made> PlanDraft::finish() const {
     }
     for (std::size_t p = 0; p < ran_.size(); ++p)
         for (std::size_t e = 0; e < taken[p].size(); ++e)
-            if (!taken[p][e].empty()) add_taken(out, ran_[p], ran_[p].result.edits[e], taken[p][e]);
+            if (!taken[p][e].empty())
+                add_taken(out, ran_[p], ran_[p].result.edits[e], std::move(taken[p][e]));
     std::stable_sort(out.begin(), out.end(), [](const Made& a, const Made& b) {
         return a.edit.range.from < b.edit.range.from;
     });

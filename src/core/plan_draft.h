@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plan.h"
@@ -35,6 +36,8 @@ public:
         std::optional<SummaryOrder> summary = {};
     };
     std::vector<Made> finish() const;
+    // What the walk over the items found; the draft is done with.
+    std::vector<ItemFacts> take_facts() && { return std::move(facts_); }
 
 private:
     PlanDraft(const PlanInput& input, const Policy& policy, Scan scan);
@@ -55,9 +58,9 @@ private:
     void remove_groups(const std::vector<bool>& gone);
     std::optional<Made> rewritten(std::size_t item) const;
     void add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                   const std::vector<std::size_t>& items) const;
+                   std::vector<std::size_t> items) const;
     std::vector<Made> stretches_of(const Ran& ran, const PlannedEdit& planned,
-                                   const std::vector<std::size_t>& items) const;
+                                   std::vector<std::size_t> items) const;
     void add_folds(std::vector<Made>& out, std::vector<Made> stretches,
                    const PlannedEdit& planned) const;
     void set_summary(Made& made) const;

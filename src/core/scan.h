@@ -11,11 +11,14 @@
 namespace palimpsest {
 
 struct ItemFacts {
+    Seq from = {};  // of its range
     std::uint32_t tokens = 0;
     Treatment treatment = Treatment::verbatim;  // folded: it is a summary
+    Role role = Role::user;
     bool pinned = false, reasoning = false;
     bool starts_turn = false;
     bool answers = false;  // an assistant's message without calls
+    bool results = false;  // it carries results of tools
 };
 
 struct Scan {

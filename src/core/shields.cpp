@@ -20,12 +20,12 @@ bool has_user_words(std::span<const Item> items, const Group& group) {
     return false;
 }
 
-bool has_protected_item(std::span<const Item> items, const Group& group, const Protect& protect) {
+bool has_protected_item(std::span<const Item> items, std::span<const ItemFacts> facts,
+                        const Group& group, const Protect& protect) {
     if (protect.roles.empty() && !protect.predicate) return false;
     for (std::size_t i = group.first; i <= group.last; ++i) {
-        const bool of_role =
-            items[i].kind != ItemKind::summary &&
-            std::ranges::find(protect.roles, items[i].message.shape.role) != protect.roles.end();
+        const bool of_role = facts[i].treatment != Treatment::folded &&
+                             std::ranges::find(protect.roles, facts[i].role) != protect.roles.end();
         if (of_role || (protect.predicate && protect.predicate(items[i]))) return true;
     }
     return false;
@@ -62,9 +62,9 @@ std::size_t turns_from(std::span<const Turn> turns, std::size_t groups, std::siz
 
 }  // namespace
 
-std::vector<Shield> shields(std::span<const Item> items, std::span<const Group> groups,
-                            std::span<const Turn> turns, const Protect& protect,
-                            const MessageTools* tools) {
+std::vector<Shield> shields(std::span<const Item> items, std::span<const ItemFacts> facts,
+                            std::span<const Group> groups, std::span<const Turn> turns,
+                            const Protect& protect, const MessageTools* tools) {
     std::vector<Shield> out(groups.size(), Shield::none);
     const std::size_t kept_from = turns_from(turns, groups.size(), protect.turns);
     std::size_t tool_uses = 0;
@@ -73,11 +73,11 @@ std::vector<Shield> shields(std::span<const Item> items, std::span<const Group> 
         const Group& group = groups[g];
         const bool latest_user = !user_seen && has_user_words(items, group);
         user_seen |= latest_user;
-        const std::size_t calls = protect.tool_uses > 0 ? calls_in(items, group) : 0;
-        const bool recent = g >= kept_from || (calls > 0 && tool_uses < protect.tool_uses);
+        const std::size_t calls = tool_uses < protect.tool_uses ? calls_in(items, group) : 0;
+        const bool recent = g >= kept_from || calls > 0;
         tool_uses += calls;
         if (g + 1 == groups.size() || latest_user || recent) out[g] = Shield::kept;
-        if (group.pinned || group.open || has_protected_item(items, group, protect) ||
+        if (group.pinned || group.open || has_protected_item(items, facts, group, protect) ||
             calls_protected_tool(items, group, protect, tools))
             out[g] = Shield::verbatim;
     }
