@@ -76,7 +76,8 @@ Result<TokenBreakdown> Memory::breakdown(const ConversationId& name,
     PAL_TRY(header, head(name));
     PAL_TRY(footing, find_footing(*state_, name, false));
     PAL_TRY(sent, last_sent(*this, name, footing, options));
-    const ViewTotals& totals = footing.view->totals;
+    const HotViewPtr measured = state_->measures->view(sent.model, footing.view);
+    const ViewTotals& totals = measured->totals;
     Occasion occasion =
         make_occasion(*state_, totals, footing.calls, {sent.model, sent.tools, {}, sent.preamble});
     PAL_TRY(in_force,

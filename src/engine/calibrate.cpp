@@ -74,41 +74,32 @@ Result<void> add_message(const Tokenizer& tokenizer, const Message& message, Req
     return {};
 }
 
-// The tokenizer of the model, if its vocabulary is public and not the one that messages are counted
-// with; none where that is the user's own choice.
-std::shared_ptr<const Tokenizer> other_tokenizer(const Tokenizer& usual, const ModelSpec& model) {
-    const bool is_chosen = usual.scheme() >= scheme_own_first || usual.scheme() == scheme_approx;
-    if (!model.exact || is_chosen || model.encoding == usual.name()) return nullptr;
-    const auto other = open_tokenizer(model.encoding);
-    return other ? *other : nullptr;
+// What the view costs was summed when it was made: a long one is not walked for it.
+ViewTotals totals_for(const Memory::State& state, const Begun& begun) {
+    const Tokenizer& tokenizer = state.measures->tokenizer(begun.model);
+    if (&tokenizer == state.tokenizer.get()) return begun.view.totals;
+    const HotViewPtr hot = state.hot->find(begun.name);
+    const bool same = hot && !begun.view.preview && hot->leads_to(begun.view.header) &&
+                      hot->header.end == begun.view.seq;
+    return same ? state.measures->view(begun.model, hot)->totals
+                : recounted(tokenizer, begun.view).totals;
 }
 
-// What the view costs was summed when it was made: a long one is not walked for it. With another
-// tokenizer its messages are counted now, and nothing that they stand for.
-void add_view(const View& view, const Tokenizer* other, RequestCount& count) {
-    const ViewTotals& sent = view.totals;
+void add_view(const ViewTotals& sent, RequestCount& count) {
     count.shape.messages += static_cast<std::uint32_t>(sent.messages);
     count.shape.calls += static_cast<std::uint32_t>(sent.calls);
     count.shape.results += static_cast<std::uint32_t>(sent.results);
-    if (other == nullptr) {
-        count.messages += sent.tokens;
-        return;
-    }
-    for (const Item& item : view.items) {
-        const auto counted = count_message(*other, item.message);
-        count.messages += counted ? counted->tokens : item.tokens;
-    }
+    count.messages += sent.tokens;
 }
 
 }  // namespace
 
 Result<RequestCount> count_begun(const Memory::State& state, const Begun& begun) {
     const ModelSpec& model = state.models->find(begun.model);
-    const auto other = other_tokenizer(*state.tokenizer, model);
-    const Tokenizer& tokenizer = other ? *other : *state.tokenizer;
+    const Tokenizer& tokenizer = state.measures->tokenizer(begun.model);
     RequestCount count;
     for (const Message& message : begun.preamble) PAL_CHECK(add_message(tokenizer, message, count));
-    add_view(begun.view, other.get(), count);
+    add_view(totals_for(state, begun), count);
     count.shape.tools = tools_in(begun.tools);
     if (count.shape.tools != 0) count.tools = tokenizer.count(begun.tools);
     const Overheads& added = model.overheads;

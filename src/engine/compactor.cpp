@@ -79,6 +79,7 @@ Result<Item> edited(const Item& item, const Edit& edit) {
 
 Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const CallState& calls,
                        const Beside& beside) {
+    const Tokenizer& tokenizer = state.measures->tokenizer(beside.model);
     Occasion occasion;
     occasion.totals = totals;
     occasion.preamble = beside.preamble;
@@ -94,16 +95,15 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
             static_cast<std::uint32_t>(std::max(model.overheads.per_message, std::int32_t{0}));
     }
     budget.reply = reply_tokens(beside.parameters);
-    if (!beside.tools.empty() && beside.tools != "[]")
-        budget.tools = state.tokenizer->count(beside.tools);
-    budget.system = tokens_of(*state.tokenizer, beside.preamble);
+    if (!beside.tools.empty() && beside.tools != "[]") budget.tools = tokenizer.count(beside.tools);
+    budget.system = tokens_of(tokenizer, beside.preamble);
     return occasion;
 }
 
 Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
                         const PolicyInForce& in_force, const Due& due,
                         const SummaryWait& patience) {
-    const auto tools = make_message_tools(*state.tokenizer);
+    const auto tools = make_message_tools(state.measures->tokenizer(occasion.model.name));
     PlanInput input;
     input.items = view.items;
     input.occasion = occasion;

@@ -22,7 +22,7 @@ struct Beside {
     std::span<const Message> preamble = {};
 };
 
-// Reads sums only; `now` is the clock's.
+// Reads sums only, of a view that was counted for the model (measure.h); `now` is the clock's.
 Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const CallState& calls,
                        const Beside& beside);
 
@@ -32,7 +32,7 @@ struct Planned {
     CompactionReport report = {};
 };
 
-// `view` is what is compacted, `occasion` has its totals.
+// `view` is what is compacted, counted for the occasion's model; `occasion` has its totals.
 Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
                         const PolicyInForce& in_force, const Due& due, const SummaryWait& patience);
 

@@ -88,7 +88,7 @@ public:
         if (!header) return std::unexpected(header.error());
         if (hex(header->log) != job_.log) return false;
         PAL_TRY(hot, current_view(state_, *header));
-        const View view = hot->view();
+        const View view = state_.measures->view(job_.model, hot)->view();
         PAL_TRY(planned, plan(*hot, view));
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
         if (stop_.stop_requested()) return false;

@@ -78,6 +78,8 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->call_notes = options.call_notes;
     state_->models = std::make_unique<ModelTable>(options.models, options.warn);
     state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
+    state_->measures =
+        std::make_unique<Measures>(state_->tokenizer, *state_->models, options.hot_bytes_max / 4);
     state_->policies =
         std::make_unique<Policies>(std::move(options.policy), std::move(options.extensions));
     // Words of an encrypted store are never written: its records have one key for all.

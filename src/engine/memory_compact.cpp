@@ -30,16 +30,18 @@ Result<PolicyInForce> policy_for(Memory::State& state, const Header& header,
 Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
                              const PolicyInForce& in_force, std::string_view model) {
     PAL_TRY(hot, current_view(state, header));
+    const HotViewPtr measured = state.measures->view(model, hot);
     Occasion occasion =
-        make_occasion(state, hot->totals, hot->calls.value_or(CallState{}), {.model = model});
+        make_occasion(state, measured->totals, hot->calls.value_or(CallState{}), {.model = model});
     occasion.explicitly = true;
-    return plan_compaction(state, hot->view(), occasion, in_force,
+    return plan_compaction(state, measured->view(), occasion, in_force,
                            find_due(*in_force.policy, occasion), {state.summary_deadline});
 }
 
 // {"window": N} as a budget: what would be sent.
-Result<View> preview(Memory::State& state, const View& view, const PolicyInForce& in_force,
+Result<View> preview(Memory::State& state, const View& usual, const PolicyInForce& in_force,
                      const ViewOptions& options) {
+    const View view = recounted(state.measures->tokenizer(options.model), usual);
     Occasion occasion = make_occasion(state, view.totals, {}, {.model = options.model});
     Budget& budget = occasion.budget;
     if (options.window && (budget.window == 0 || *options.window < budget.window))
@@ -116,11 +118,12 @@ Result<Begun> Memory::shrink(const Begun& begun) {
         PAL_TRY(footing, find_footing(*state_, begun.name, false));
         const Header& header = footing.view->header;
         PAL_TRY(in_force, policy_for(*state_, header, begun.policy));
-        Occasion occasion = make_occasion(*state_, footing.view->totals, footing.calls,
+        const HotViewPtr measured = state_->measures->view(begun.model, footing.view);
+        Occasion occasion = make_occasion(*state_, measured->totals, footing.calls,
                                           {begun.model, begun.tools, {}, begun.preamble});
         occasion.overflow = true;
         const Planned planned = plan_compaction(
-            *state_, footing.view->view(), occasion, in_force, find_due(*in_force.policy, occasion),
+            *state_, measured->view(), occasion, in_force, find_due(*in_force.policy, occasion),
             {tries == 1 ? state_->summary_deadline : Duration::zero()});
         const Plan& plan = planned.plan;
         if (plan.outcome != PlanOutcome::done || plan.used_after >= plan.used_before)

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/hot_views.h"
+#include "engine/measure.h"
 #include "engine/meters.h"
 #include "engine/model_table.h"
 #include "engine/policies.h"
@@ -29,6 +30,7 @@ struct Memory::State {
     bool call_notes = true;
     std::unique_ptr<const ModelTable> models;
     std::unique_ptr<HotViews> hot;
+    std::unique_ptr<Measures> measures;
     std::unique_ptr<Policies> policies;
     std::unique_ptr<StoreIndex> index;
     std::shared_ptr<Embedder> embedder;      // null: search compares words only

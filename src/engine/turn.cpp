@@ -64,9 +64,10 @@ Item item_of(const Said& said, Seq seq) {
 }
 
 // The view as it will be once the new messages stand at its end.
-View view_with(const HotView& hot, const std::vector<Said>& said) {
+View view_with(const HotView& hot, const Tokenizer& tokenizer, const std::vector<Said>& said) {
     std::vector<Item> more;
-    for (const Said& one : said) more.push_back(item_of(one, hot.header.end + more.size() + 1));
+    for (const Said& one : said)
+        more.push_back(recounted(tokenizer, item_of(one, hot.header.end + more.size() + 1)));
     Header header = hot.header;
     header.end = header.end + said.size();
     return extended(hot, header, std::move(more)).view();
@@ -194,10 +195,12 @@ private:
 
     bool is_due_after_rewind(const Attempt& attempt) const {
         if (!attempt.in_force.policy) return false;
+        const Tokenizer& tokenizer = state_.measures->tokenizer(request_.model);
         ViewTotals totals;
-        for (const Item& item : attempt.before.view->items)
+        for (const Item& item : state_.measures->view(request_.model, attempt.before.view)->items)
             if (item.range.from <= *attempt.heard.rewind_to) add_item(totals, item);
-        for (const Said& one : attempt.heard.said) add_item(totals, item_of(one, {}));
+        for (const Said& one : attempt.heard.said)
+            add_item(totals, recounted(tokenizer, item_of(one, {})));
         const Occasion occasion =
             make_occasion(state_, totals, attempt.calls,
                           {request_.model, request_.tools, request_.parameters, attempt.preamble});
@@ -239,8 +242,11 @@ private:
     }
 
     Result<void> compact_if_due(const Header& header, Mood mood, Attempt& attempt) {
-        ViewTotals totals = attempt.before.view->totals;
-        for (const Said& one : attempt.heard.said) add_item(totals, item_of(one, {}));
+        const Tokenizer& tokenizer = state_.measures->tokenizer(request_.model);
+        const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
+        ViewTotals totals = measured->totals;
+        for (const Said& one : attempt.heard.said)
+            add_item(totals, recounted(tokenizer, item_of(one, {})));
         const Occasion occasion =
             make_occasion(state_, totals, attempt.calls,
                           {request_.model, request_.tools, request_.parameters, attempt.preamble});
@@ -252,7 +258,7 @@ private:
         }
         const SummaryWait patience{mood.may_ask ? state_.summary_deadline : Duration::zero()};
         attempt.planned =
-            plan_compaction(state_, view_with(*attempt.before.view, attempt.heard.said), occasion,
+            plan_compaction(state_, view_with(*measured, tokenizer, attempt.heard.said), occasion,
                             attempt.in_force, due, patience);
         const Plan& plan = attempt.planned->plan;
         note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);

@@ -188,7 +188,8 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
     const auto in_force =
         state.policies->choose({.request = begun.policy, .conversation = done.header.policy});
     if (state.background && in_force && in_force->policy) {
-        const Occasion occasion = make_occasion(state, kept.totals, calls,
+        const HotViewPtr measured = state.measures->view(begun.model, now);
+        const Occasion occasion = make_occasion(state, measured->totals, calls,
                                                 {begun.model, begun.tools, {}, begun.preamble});
         finished.summary_due = find_due(*in_force->policy, occasion).level != Level::none;
         if (finished.summary_due) (void)put_job(state, done.header, in_force->text, begun.model);

@@ -148,3 +148,64 @@ TEST(counting, a_users_own_price_per_message_drives_the_budget) {
     ASSERT_TRUE(exact) << exact.error().message;
     EXPECT_EQ(exact->json, list);
 }
+
+namespace {
+
+// Three turns of the same Russian words: how many compactions a model's turns led to.
+struct Compacted {
+    int times = 0;
+    std::uint64_t before = 0;  // tokens of the view that the last one found
+};
+
+Compacted turns_with(const char* model, std::uint64_t trigger) {
+    const std::string text = "съешь ещё этих мягких французских булок, да выпей чаю";
+    Memory memory(memory_store(), {.policy = R"({"triggers":{"tokens":)" + std::to_string(trigger) +
+                                             R"(},"passes":[{"pass":"keep_last","turns":1}]})"});
+    Compacted out;
+    for (int turn = 0; turn < 3; ++turn) {
+        const auto begun = memory.begin(alice, {.messages = user(text), .model = model});
+        EXPECT_TRUE(begun);
+        Answer answer{.message = *make_message(FormatId::openai_chat, Role::assistant, text)};
+        EXPECT_TRUE(memory.finish(*begun, answer));
+        if (!begun->compaction) continue;
+        ++out.times;
+        out.before = begun->compaction->tokens_before;
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST(counting, a_turn_is_measured_with_the_tokenizer_of_its_model) {
+    const std::string text = "съешь ещё этих мягких французских булок, да выпей чаю";
+    const auto o200k = exact_tokenizer()->count(text);
+    const auto cl100k = (*open_tokenizer("cl100k_base"))->count(text);
+    ASSERT_GT(cl100k, o200k + 8);
+    // Five messages stand in the third turn: over the trigger for the one, below it for the other.
+    const std::uint64_t trigger = 5 * (cl100k + o200k) / 2 + 20;
+    EXPECT_EQ(turns_with("gpt-4o", trigger).times, 0);
+    const Compacted other = turns_with("gpt-4-0613", trigger);
+    EXPECT_EQ(other.times, 1);
+    EXPECT_EQ(other.before, 5 * cl100k);
+}
+
+TEST(counting, a_measured_view_follows_edits_and_what_others_write) {
+    const std::string text = "съешь ещё этих мягких французских булок, да выпей чаю";
+    const auto cl100k = (*open_tokenizer("cl100k_base"))->count(text);
+    Memory memory = open_memory();
+    const auto messages = [&] {
+        const auto told = memory.breakdown(alice, {.model = "gpt-4-0613"});
+        EXPECT_TRUE(told);
+        for (const auto& part : told->parts)
+            if (part.name == "messages") return part.tokens;
+        return std::uint64_t{0};
+    };
+    ASSERT_TRUE(memory.append(alice, {.messages = user(text)}));
+    EXPECT_EQ(messages(), cl100k);
+    ASSERT_TRUE(memory.append(alice, {.messages = user(text)}));
+    EXPECT_EQ(messages(), 2 * cl100k);
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{1}}));
+    EXPECT_EQ(messages(), cl100k);
+    ASSERT_TRUE(memory.append(alice, {.messages = user(text)}));
+    EXPECT_EQ(messages(), 2 * cl100k);
+}
