@@ -38,9 +38,10 @@ test: packages
 bench: packages
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target benches pal
-	@for program in build/release/bench_*; do [ -x "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
-	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || exit 1; done
-	@echo "== bench_gateway"; python3 bench/server/bench_gateway.py build/release
+	@missed=""; for program in build/release/bench_*; do [ -x "$$program" ] && [ -f "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
+	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || missed="$$missed $$name"; done; \
+	echo "== bench_gateway"; python3 bench/server/bench_gateway.py build/release || missed="$$missed bench_gateway"; \
+	[ -z "$$missed" ] || { echo "goals missed by:$$missed"; exit 1; }
 
 eval: packages
 	@[ -n "$(PAL_DATA)" ] || { echo "make eval needs data: PAL_DATA=FOLDER make eval"; exit 2; }
@@ -58,9 +59,9 @@ coverage: packages
 	@cmake --build build/coverage -j $(JOBS)
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --test-dir build/coverage --output-on-failure -j $(JOBS) > build/coverage.log || { tail -40 build/coverage.log; exit 1; }
-	@for folder in core token format net store engine server; do \
-	    gcovr --root . --filter "src/$$folder/" --exclude 'src/store/conformance/' --exclude-throw-branches --exclude-unreachable-branches build/coverage --txt-summary --gcov-ignore-parse-errors 2>/dev/null | \
-	    sed -n "s/^lines: \(.*\)/$$folder: lines \1/p; s/^branches: \(.*\)/$$folder: branches \1/p" || gcovr --root . --filter "src/$$folder/" build/coverage -s | tail -3; done
+	@gcovr -j $(JOBS) --root . --filter src/ --exclude src/store/conformance/ --exclude-throw-branches --exclude-unreachable-branches --gcov-ignore-parse-errors \
+	    --json-summary build/coverage.json build/coverage/CMakeFiles/pal_*.dir > /dev/null
+	@python3 cmake/coverage.py build/coverage.json
 
 # Thousands of kills, a fault at every call of the disk, damage, power cuts; each on sqlite and files.
 # An hour and more.

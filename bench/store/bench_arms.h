@@ -64,11 +64,14 @@ inline void in_turn(int round, std::vector<std::function<void()>> arms) {
     for (const auto& arm : arms) arm();
 }
 
+inline int missed_goals = 0;
+
 inline void print(const char* what, const std::string& figures, double ratio, const char* goal,
                   bool met) {
     std::printf("%-44s %-46s ratio %5.2f   goal %-8s %s\n", what, figures.c_str(), ratio, goal,
                 met ? "met" : "NOT MET");
     std::fflush(stdout);
+    missed_goals += met ? 0 : 1;
 }
 
 inline std::string rates(const char* a, double a_each, const char* b, double b_each) {

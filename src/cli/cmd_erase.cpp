@@ -29,6 +29,7 @@ namespace {
 constexpr Flag erase_flag_table[] = {
     {"owner", "NAME", "Erases every conversation of this owner instead of one ID."},
     {"older-than", "TIME", "Erases those not updated for so long (90d, 24h); with --owner, both."},
+    {"expired", "", "Removes what has expired and still takes space; a server does it by itself."},
     {"dry-run", "", "Only shows which would go."},
 };
 
@@ -65,6 +66,24 @@ Result<std::vector<ConversationId>> chosen_conversations(Invocation& call) {
     return chosen;
 }
 
+// What has expired is not in any list: the store alone knows it.
+Result<int> erase_expired(Invocation& call) {
+    constexpr std::size_t at_once = 100;
+    if (call.arguments.has("dry-run"))
+        return fail(ErrorCode::invalid_request,
+                    "what has expired cannot be listed: pal erase --expired has no --dry-run");
+    std::size_t went = 0, now = 0;
+    do {
+        PAL_TRY(swept, call.memory->store().sweep(at_once));
+        went += now = swept;
+    } while (now > 0);
+    if (call.json())
+        call.out.json_line("{\"expired\":" + std::to_string(went) + "}");
+    else
+        call.out.line("removed " + std::to_string(went) + " expired conversations");
+    return 0;
+}
+
 }  // namespace
 
 extern const Flags erase_flags;
@@ -72,9 +91,11 @@ const Flags erase_flags = erase_flag_table;
 
 Result<int> run_erase(Invocation& call) {
     const bool many = call.arguments.has("owner") || call.arguments.has("older-than");
-    if (many == (call.arguments.size() > 0))
+    const bool expired = call.arguments.has("expired");
+    if (many + expired + (call.arguments.size() > 0) != 1)
         return fail(ErrorCode::invalid_request,
-                    "pal erase takes one ID, or --owner and --older-than");
+                    "pal erase takes one ID, or --owner and --older-than, or --expired");
+    if (expired) return erase_expired(call);
     std::vector<ConversationId> chosen;
     if (many) {
         PAL_TRY(found, chosen_conversations(call));
@@ -89,6 +110,10 @@ Result<int> run_erase(Invocation& call) {
         }
         const auto receipt = call.memory->erase(name);
         if (!receipt && many && receipt.error().code == ErrorCode::not_found) continue;
+        if (!receipt && receipt.error().code == ErrorCode::not_found)
+            return fail(ErrorCode::not_found,
+                        receipt.error().message +
+                            "; if it has expired, `pal erase --expired` removes its words");
         if (!receipt) return std::unexpected(receipt.error());
         print_receipt(call, many ? name.id : "", *receipt);
     }

@@ -122,6 +122,21 @@ Result<void> make_file(const std::string& path) {
     return made;
 }
 
+// How long the file says that it is; 0 when it does not. With a write-ahead log beside it the log
+// decides.
+std::uint64_t told_bytes(const std::string& path) {
+    struct stat wal{};
+    if (::stat((path + "-wal").c_str(), &wal) == 0 && wal.st_size > 0) return 0;
+    unsigned char head[100] = {};
+    std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(head), sizeof(head));
+    const auto number = [&](std::size_t at) {
+        return std::uint64_t{head[at]} << 24 | std::uint64_t{head[at + 1]} << 16 |
+               std::uint64_t{head[at + 2]} << 8 | head[at + 3];
+    };
+    // The number of pages counts only if it was written with the last change.
+    return number(24) == number(92) ? number(28) * sqlite_page_bytes : 0;
+}
+
 Result<void> check_file(const std::string& path) {
     struct stat found{};
     if (::stat(path.c_str(), &found) != 0)
@@ -136,6 +151,12 @@ Result<void> check_file(const std::string& path) {
                     path +
                         " is empty: a store was there and is damaged, or somebody else made the "
                         "file; remove it to start a new store");
+    const auto bytes = static_cast<std::uint64_t>(found.st_size);
+    if (starts_like_sqlite(path) && bytes < told_bytes(path))
+        return fail(ErrorCode::unprocessable,
+                    path + " was cut: " + std::to_string(told_bytes(path) - bytes) +
+                        " bytes are missing at its end; put a backup back; `pal doctor` "
+                        "lists what is still readable");
     if (starts_like_sqlite(path)) return {};
     return fail(
         ErrorCode::invalid_request,

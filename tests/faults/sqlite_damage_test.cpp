@@ -35,10 +35,25 @@ TEST(sqlite_damage, a_truncated_file_is_refused_or_right) {
         EXPECT_TRUE(verdict.refused || verdict.found) << "cut at " << length;
         if (verdict.refused) ++refused;
     }
-    std::printf("truncated at %d lengths: %d refused, the others named by check()\n", lengths,
-                refused);
+    EXPECT_EQ(refused, lengths);
     put_file(path, whole);
     EXPECT_FALSE(judge(folder.url(), contents).refused);
+}
+
+TEST(sqlite_damage, a_file_that_lost_a_single_byte_says_so) {
+    const TestFolder folder(quick_place());
+    make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    for (const std::size_t lost : {1, 100, 8191, 8192, 8193}) {
+        put_file(path, std::string_view(whole).substr(0, whole.size() - lost));
+        const auto store = open_store(folder.url());
+        ASSERT_FALSE(store) << lost;
+        EXPECT_EQ(store.error().code, ErrorCode::unprocessable);
+        EXPECT_NE(store.error().message.find(std::to_string(lost) + " bytes are missing"),
+                  std::string::npos)
+            << store.error().message;
+    }
 }
 
 std::size_t count_of(const CheckReport& report, std::string_view what) {

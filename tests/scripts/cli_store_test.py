@@ -2,6 +2,7 @@
 store that lies in files; the seeds' own formats; encryption."""
 import json
 import os
+import time
 
 from pal_run import PalTest, main, start_server
 
@@ -115,6 +116,28 @@ class Store(PalTest):
             self.ok("erase", "--older-than", "1ms", "--store", url)
             self.assertEqual(self.ok("list", "--json", "--store", url).out, "")
         self.fails(2, "invalid_request", "erase", "--store", self.store("files"))
+
+    def files_with(self, word):
+        found = []
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    found += [name] if word in file.read() else []
+        return found
+
+    def test_what_has_expired_can_be_removed_at_once(self):
+        for kind in KINDS:
+            url = self.store(kind, kind)
+            secret = {"role": "user", "content": "the cormorant sings"}
+            self.ok("append", "a", "--ttl", "1ms", "--store", url, stdin=json.dumps(secret))
+            self.ok("append", "b", "--store", url, stdin=json.dumps(CHAT[0]))
+            time.sleep(0.01)
+            self.assertIn("--expired", self.fails(4, "not_found", "erase", "a", "--store", url))
+            self.ok("erase", "--expired", "--store", url)
+            self.assertEqual(self.ok("erase", "--expired", "--json", "--store", url).lines(), [{"expired": 0}])
+            self.assertEqual(self.files_with(b"cormorant"), [])
+            self.assertEqual([h["id"] for h in self.ok("list", "--json", "--store", url).lines()], ["b"])
+        self.fails(2, "invalid_request", "erase", "b", "--expired", "--store", self.store("files"))
 
     def test_doctor_repairs_what_is_safe(self):
         url = self.store("files")
