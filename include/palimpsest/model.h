@@ -29,6 +29,7 @@ struct ModelRequest {
     // With it the answer is streamed, and the events go there as the server sends them, in the
     // model's own format. Not called for an answer that comes in one piece. False: stop, as below.
     std::function<bool(std::string_view bytes)> on_bytes = {};
+    std::span<const std::pair<std::string, std::string>> headers = {};  // sent along by HTTP
 };
 
 // A request that is passed on as it is, and its answer, whatever its status is.
@@ -63,6 +64,9 @@ public:
     // the provider's words, outcome_unknown (the request was sent, no answer came), unauthorized
     // (there is no key); is_context_overflow() tells when the request was too long for the model.
     virtual Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) = 0;
+    // Whether its server answers and takes our key, asked within a few seconds and without the
+    // model's work. What has no server is always there.
+    virtual Result<void> reach() { return {}; }
     // The server's own words: events go to `on_bytes` as they come (false: stop), an answer in one
     // piece is the body of the reply. Errors as above; unprocessable: there is no server to ask.
     virtual Result<RelayReply> relay(const RelayRequest& request,

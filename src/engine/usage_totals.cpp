@@ -9,21 +9,6 @@ namespace {
 constexpr int attempts_max = 8;
 constexpr std::string_view usage_space = "usage";
 
-Result<void> add_to_record(Store& store, const RecordKey& key, const UsageRow& row) {
-    for (int attempt = 1;; ++attempt) {
-        const auto record = store.get_record(key);
-        if (!record && record.error().code != ErrorCode::not_found)
-            return std::unexpected(record.error());
-        UsageRow sum = read_usage_row(key.key, record ? record->value : "");
-        add_usage(sum, row);
-        const auto put = store.put_record(
-            {.key = key, .value = write_usage_row(sum), .expected = record ? record->version : 0});
-        if (put) return {};
-        if (put.error().code != ErrorCode::conflict || attempt == attempts_max)
-            return std::unexpected(put.error());
-    }
-}
-
 }  // namespace
 
 void add_usage(UsageRow& sum, const UsageRow& more) {
@@ -66,6 +51,24 @@ UsageRow read_usage_row(std::string_view day, std::string_view json) {
     return row;
 }
 
+Result<void> add_to_usage(Store& store, const RecordKey& key, const UsageRow& row,
+                          std::optional<Duration> ttl) {
+    for (int attempt = 1;; ++attempt) {
+        const auto record = store.get_record(key);
+        if (!record && record.error().code != ErrorCode::not_found)
+            return std::unexpected(record.error());
+        UsageRow sum = read_usage_row(key.key, record ? record->value : "");
+        add_usage(sum, row);
+        const auto put = store.put_record({.key = key,
+                                           .value = write_usage_row(sum),
+                                           .expected = record ? record->version : 0,
+                                           .ttl = ttl});
+        if (put) return {};
+        if (put.error().code != ErrorCode::conflict || attempt == attempts_max)
+            return std::unexpected(put.error());
+    }
+}
+
 RecordKey usage_key(const std::string& tenant, std::string_view day) {
     return {tenant, std::string(usage_space), std::string(day)};
 }
@@ -84,7 +87,7 @@ void UsageTotals::write(Store& store) {
         written_ = std::chrono::steady_clock::now();
     }
     for (const auto& [key, row] : rows) {
-        const auto done = add_to_record(store, usage_key(key.first, key.second), row);
+        const auto done = add_to_usage(store, usage_key(key.first, key.second), row);
         // Of an unknown outcome it may have been counted: rather once too few than twice.
         if (!done && done.error().code != ErrorCode::outcome_unknown) put_back(key, row);
     }

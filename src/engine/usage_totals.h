@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,5 +39,8 @@ UsageRow read_usage_row(std::string_view day, std::string_view json);
 RecordKey usage_key(const std::string& tenant, std::string_view day);
 
 void add_usage(UsageRow& sum, const UsageRow& more);
+// Adds to a record that others may add to at the same time.
+Result<void> add_to_usage(Store& store, const RecordKey& key, const UsageRow& row,
+                          std::optional<Duration> ttl = {});
 
 }  // namespace palimpsest

@@ -48,6 +48,7 @@ constexpr Dialect table[] = {
      .limit_field = "max_tokens",
      .cap_field = "max_tokens",
      .stream_fields = R"("stream":true)",
+     .provider = "anthropic",
      .cache_marks = true},
 };
 

@@ -24,6 +24,7 @@ struct Dialect {
     // Where a request names those that begin alike, for the provider's cache; "": nowhere.
     std::string_view cache_key_field = {};
     std::string_view embeddings_path = {};  // "": its servers have none
+    std::string_view provider = "openai";   // whose format it is, in OpenTelemetry's words
     bool cache_marks = false;  // a request says how far the cache reaches (format/cache_marks.h)
 };
 std::span<const Dialect> dialect_table();

@@ -23,6 +23,7 @@ namespace {
 
 constexpr int first_wait_ms = 500;
 constexpr int longest_wait_ms = 8'000;
+constexpr int reach_ms = 2'000;
 
 std::optional<std::string> from_environment(const std::string& name) {
     const char* const value = std::getenv(name.c_str());
@@ -176,7 +177,8 @@ public:
             told.cache_key = {};
         PAL_TRY(body, write_model_request(dialect_, model, told, endpoint_.parameters,
                                           find_model(model).spec->output_tokens, streamed));
-        const HttpRequest http = make_http(std::move(body.json), key);
+        HttpRequest http = make_http(std::move(body.json), key);
+        for (const auto& [header, value] : request.headers) http.headers.set(header, value);
         for (int tries = 0;; ++tries) {
             int wait = 0;
             auto reply = attempt(http, key, request, on_piece, wait);
@@ -184,6 +186,22 @@ public:
             if (!again) return reply;
             if (!wait_ms(wait > 0 ? wait : back_off_ms(tries), request.stop)) return reply;
         }
+    }
+
+    // The list of models costs nothing, and servers that have none say so with a status.
+    Result<void> reach() override {
+        PAL_TRY(key, read_key(endpoint_));
+        HttpRequest http = make_http("", key);
+        http.method = "GET";
+        http.target = "/models";
+        HttpClientOptions quick = options_;
+        quick.connect_timeout_ms = quick.first_byte_timeout_ms = reach_ms;
+        quick.idle_timeout_ms = quick.total_timeout_ms = reach_ms;
+        PAL_TRY(response, HttpClient(url_, quick).send(http));
+        if (response.status == 401 || response.status == 403)
+            return fail(ErrorCode::unauthorized, url_.authority() + " does not take our key");
+        if (response.status < 500 || response.status == 501) return {};
+        return std::unexpected(refusal_of(url_.authority(), response, key));
     }
 
     // Whoever asks this way repeats by itself what was refused.
@@ -241,7 +259,9 @@ private:
         }
         if (response && (response->status < 200 || response->status > 299)) {
             if (may_send_again(*response)) wait = retry_after_ms(*response, system_now());
-            return std::unexpected(refusal_of(url_.authority(), *response, key));
+            Error refused = refusal_of(url_.authority(), *response, key);
+            add_wait(refused, *response, system_now());
+            return std::unexpected(std::move(refused));
         }
         auto reply = incoming.finish();
         if (!reply) return std::unexpected(refusal_of_event(url_.authority(), reply.error(), key));

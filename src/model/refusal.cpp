@@ -17,6 +17,8 @@ constexpr std::string_view context_overflow = "context_length_exceeded";
 constexpr std::string_view refused_words = " answered with status ";
 constexpr std::size_t text_bytes_max = 2000;
 constexpr int wait_ms_max = 60'000;
+constexpr std::string_view wait_words = "; it asks to wait ";
+constexpr double told_wait_s_max = 7.0 * 24 * 3600;
 
 // Words by which providers and compatible servers say that the request is too long.
 constexpr std::string_view overflow_words[] = {
@@ -99,6 +101,29 @@ ErrorCode code_of(int status, std::string_view kind) {
     return ErrorCode::upstream_failed;
 }
 
+// 0: it does not say.
+double asked_wait_ms(const HttpResponse& response, Time now) {
+    const auto asked = [&](std::string_view header, double unit) -> double {
+        const auto text = response.headers.find(header);
+        double value = 0;
+        if (!text) return 0;
+        const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), value);
+        if (fault == std::errc() && end == text->data() + text->size()) return value * unit;
+        const auto date = parse_http_date(std::string(*text));
+        return date ? std::chrono::duration<double, std::milli>(*date - now).count() : 0;
+    };
+    const double exact = asked("retry-after-ms", 1);
+    const double wait = exact > 0 ? exact : asked("retry-after", 1000);
+    return wait > 0 ? wait : 0;
+}
+
+// 0: there is none.
+int number_at(std::string_view text, std::size_t at) {
+    int number = 0;
+    std::from_chars(text.data() + at, text.data() + text.size(), number);
+    return number;
+}
+
 }  // namespace
 
 std::string without_secret(std::string text, std::string_view secret) {
@@ -125,10 +150,7 @@ Error refusal_of(std::string_view server, const HttpResponse& response, std::str
 int refused_status(const Error& error) {
     const std::size_t at = error.message.find(refused_words);
     if (at == std::string::npos) return 0;
-    int status = 0;
-    const char* const first = error.message.data() + at + refused_words.size();
-    std::from_chars(first, error.message.data() + error.message.size(), status);
-    return status;
+    return number_at(error.message, at + refused_words.size());
 }
 
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret) {
@@ -148,19 +170,21 @@ bool is_context_overflow(const Error& error) {
     return error.param == context_overflow;
 }
 
+void add_wait(Error& error, const HttpResponse& response, Time now) {
+    const double seconds = std::ceil(asked_wait_ms(response, now) / 1000);
+    if (!(seconds > 0)) return;
+    error.message += std::string(wait_words) +
+                     std::to_string(static_cast<int>(std::min(seconds, told_wait_s_max))) + " s";
+}
+
+int refused_wait_s(const Error& error) {
+    const std::size_t at = error.message.rfind(wait_words);
+    if (refused_status(error) == 0 || at == std::string::npos) return 0;
+    return number_at(error.message, at + wait_words.size());
+}
+
 int retry_after_ms(const HttpResponse& response, Time now) {
-    const auto asked = [&](std::string_view header, double unit) -> double {
-        const auto text = response.headers.find(header);
-        double value = 0;
-        if (!text) return 0;
-        const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), value);
-        if (fault == std::errc() && end == text->data() + text->size()) return value * unit;
-        const auto date = parse_http_date(std::string(*text));
-        return date ? std::chrono::duration<double, std::milli>(*date - now).count() : 0;
-    };
-    double wait = asked("retry-after-ms", 1);
-    if (!(wait > 0)) wait = asked("retry-after", 1000);
-    if (!(wait > 0)) return 0;
+    const double wait = asked_wait_ms(response, now);
     return wait > wait_ms_max ? -1 : static_cast<int>(std::ceil(wait));
 }
 

@@ -19,6 +19,11 @@ Error refusal_of_event(std::string_view server, const Error& event, std::string_
 // The status that refusal_of() made the error of; 0: it is no such error.
 int refused_status(const Error& error);
 
+// Adds to the message how long the server asks to wait, where it does; refused_wait_s() finds it
+// there. 0: it does not say.
+void add_wait(Error& error, const HttpResponse& response, Time now);
+int refused_wait_s(const Error& error);
+
 // The text with "[key]" wherever the secret stands.
 std::string without_secret(std::string text, std::string_view secret);
 
