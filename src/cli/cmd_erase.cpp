@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/time.h"
+#include "cli/acting.h"
 #include "cli/command.h"
 #include "engine/present.h"
 
@@ -16,7 +17,11 @@ Result<int> run_scrub(Invocation& call) {
     }
     std::ranges::sort(messages);
     messages.erase(std::ranges::unique(messages).begin(), messages.end());
-    PAL_CHECK(call.memory->scrub(call.name(), messages));
+    PAL_TRY(act, begin_act(call.memory->store(), call.settings.tenant, "messages.scrub",
+                           call.name().id));
+    const auto done = call.memory->scrub(call.name(), messages);
+    act.end(done ? nullptr : &done.error());
+    PAL_CHECK(done);
     if (call.json())
         call.out.json_line("{\"scrubbed\":" + std::to_string(messages.size()) + "}");
     else
@@ -108,7 +113,9 @@ Result<int> run_erase(Invocation& call) {
             call.out.line(call.json() ? json_string(name.id) : printable(name.id));
             continue;
         }
+        PAL_TRY(act, begin_act(call.memory->store(), name.tenant, "conversation.erase", name.id));
         const auto receipt = call.memory->erase(name);
+        act.end(receipt ? nullptr : &receipt.error());
         if (!receipt && many && receipt.error().code == ErrorCode::not_found) continue;
         if (!receipt && receipt.error().code == ErrorCode::not_found)
             return fail(ErrorCode::not_found,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/time.h"
+#include "cli/acting.h"
 #include "cli/command.h"
 #include "server/access.h"
 #include "store/remote_store.h"
@@ -20,6 +21,9 @@ constexpr Flag flags[] = {
     {"scopes", "LIST", "create: of read, write, admin; default: read,write."},
     {"models", "LIST", "create: the models that it may ask, separated by commas; default: all."},
     {"rate", "N", "create: requests a minute at most; default: no limit."},
+    {"budget", "LIST",
+     "create: what the models that it asks may cost, as 5usd/day, 100usd/month, 200000tokens/day; "
+     "default: no limit."},
     {"ttl", "SECONDS", "create: how long it is good; default: until it is revoked."},
 };
 
@@ -37,6 +41,9 @@ void write_key(JsonWriter& out, const ApiKey& key) {
     out.end_array().key("models").begin_array();
     for (const std::string& model : key.models) out.string(model);
     out.end_array().key("per_minute").number(key.per_minute);
+    out.key("budget").begin_array();
+    for (const std::string& limit : split_list(budget_text(key.budget))) out.string(limit);
+    out.end_array();
     out.field("created_at", format_time(key.created)).key("expires_at");
     key.expires ? out.string(format_time(*key.expires)) : out.null();
 }
@@ -51,21 +58,11 @@ void print_key(Invocation& call, const ApiKey& key, std::string_view text) {
     call.out.json_line(std::move(line));
 }
 
-Result<int> create(Invocation& call) {
-    ApiKey key{.name = call.arguments.size() > 1 ? call.arguments[1] : "",
-               .tenant = call.settings.tenant};
-    PAL_TRY(scopes, parse_scopes(call.arguments.get("scopes").value_or("read,write")));
-    PAL_TRY(rate, parse_count(call.arguments, "rate", 0, limit_max));
-    PAL_TRY(seconds, parse_count(call.arguments, "ttl", 0, limit_max));
-    key.scopes = scopes;
-    key.per_minute = rate;
-    key.models = split_list(call.arguments.get("models").value_or(""));
-    if (seconds > 0) key.expires = system_now() + std::chrono::seconds(seconds);
-    PAL_TRY(store, open_keys(call, true));
-    PAL_TRY(made, create_key(*store, std::move(key)));
+// The text is shown this once.
+void print_new(Invocation& call, const NewKey& made) {
     if (call.json()) {
         print_key(call, made.key, made.text);
-        return 0;
+        return;
     }
     call.out.line(made.text);
     if (isatty(STDERR_FILENO))
@@ -75,6 +72,27 @@ Result<int> create(Invocation& call) {
                     "every request\n")
                        .c_str(),
                    stderr);
+}
+
+Result<int> create(Invocation& call) {
+    ApiKey key{.name = call.arguments.size() > 1 ? call.arguments[1] : "",
+               .tenant = call.settings.tenant};
+    PAL_TRY(scopes, parse_scopes(call.arguments.get("scopes").value_or("read,write")));
+    PAL_TRY(rate, parse_count(call.arguments, "rate", 0, limit_max));
+    PAL_TRY(seconds, parse_count(call.arguments, "ttl", 0, limit_max));
+    PAL_TRY(budget, parse_budget(call.arguments.get("budget").value_or("")));
+    key.budget = budget;
+    key.scopes = scopes;
+    key.per_minute = rate;
+    key.models = split_list(call.arguments.get("models").value_or(""));
+    if (seconds > 0) key.expires = system_now() + std::chrono::seconds(seconds);
+    PAL_TRY(store, open_keys(call, true));
+    PAL_TRY(act, begin_act(*store, key.tenant, "key.create", key.name));
+    const auto made = create_key(*store, std::move(key));
+    if (made) act.name_target(made->key.id);
+    act.end(made ? nullptr : &made.error());
+    if (!made) return std::unexpected(made.error());
+    print_new(call, *made);
     return 0;
 }
 
@@ -85,12 +103,13 @@ Result<int> list(Invocation& call) {
         for (const ApiKey& key : keys) print_key(call, key, {});
         return 0;
     }
-    Table table({"ID", "TENANT", "SCOPES", "RATE", "MODELS", "CREATED", "NAME"});
+    Table table({"ID", "TENANT", "SCOPES", "RATE", "BUDGET", "MODELS", "CREATED", "NAME"});
     for (const ApiKey& key : keys) {
         std::string models;
         for (const std::string& model : key.models) models += (models.empty() ? "" : ",") + model;
         table.add({key.id, printable(key.tenant), scopes_text(key.scopes),
                    key.per_minute ? std::to_string(key.per_minute) + "/min" : "-",
+                   key.budget.empty() ? "-" : budget_text(key.budget),
                    models.empty() ? "all" : printable(models), format_time(key.created),
                    printable(key.name)});
     }
@@ -102,7 +121,10 @@ Result<int> revoke(Invocation& call) {
     if (call.arguments.size() < 2)
         return fail(ErrorCode::invalid_request, "pal keys revoke needs the id of a key");
     PAL_TRY(store, open_keys(call, false));
-    if (const auto done = revoke_key(*store, call.arguments[1]); !done) {
+    PAL_TRY(act, begin_act(*store, call.settings.tenant, "key.revoke", call.arguments[1]));
+    const auto done = revoke_key(*store, call.arguments[1]);
+    act.end(done ? nullptr : &done.error());
+    if (!done) {
         if (done.error().code != ErrorCode::not_found) return std::unexpected(done.error());
         return fail(ErrorCode::not_found, "there is no key " + printable(call.arguments[1]) +
                                               "; `pal keys list` shows those that are there");

@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "cli/acting.h"
 #include "cli/command.h"
 #include "cli/open.h"
+#include "cli/tracing.h"
 #include "net/listen.h"
 #include "palimpsest/model.h"
 #include "server/server.h"
@@ -63,15 +65,22 @@ Result<Models> open_models(const Settings& settings) {
 // For conversations whose request, header and agent name none.
 constexpr std::string_view default_policy = "balanced";
 
+// In the audit log of the server's own tenant: a store tells how many went, not whose.
+void note_sweep(Store& store, const std::string& tenant, const Result<std::size_t>& swept) {
+    if (!swept || *swept == 0) return;
+    auto act = begin_act(store, tenant, "retention.sweep", std::to_string(*swept) + " expired");
+    if (act) act->end();
+}
+
 // Until a signal comes; expired conversations are removed meanwhile. They are invisible anyway, so
 // a sweep that fails is simply tried again a minute later.
-void wait_for_stop(const sigset_t& signals, Store& store) {
+void wait_for_stop(const sigset_t& signals, Store& store, const std::string& tenant) {
     constexpr timespec between_sweeps{.tv_sec = 60, .tv_nsec = 0};
     constexpr std::size_t swept_at_once = 1000;
     SweepGuard guard;
     while (sigtimedwait(&signals, nullptr, &between_sweeps) < 0)
         if (errno == EAGAIN && guard.may_sweep(system_now(), running_time()))
-            (void)store.sweep(swept_at_once);
+            note_sweep(store, tenant, store.sweep(swept_at_once));
 }
 
 void write_log_line(std::string_view line) {
@@ -117,6 +126,7 @@ Result<int> check_settings(Invocation& call, Listen listen) {
     listen.port = 0;
     PAL_TRY(memory, open_memory(call.settings, {}));
     PAL_TRY(models, open_models(call.settings));
+    PAL_CHECK(open_tracer(call.settings));
     PAL_CHECK(Server::start(memory, std::move(models), options_of(call.settings, listen)));
     const Durability durability = memory.store().durability();
     if (call.json())
@@ -148,12 +158,14 @@ Result<int> run_serve(Invocation& call) {
                         std::move(background)));
     PAL_TRY(models, open_models(settings));
     ServerOptions options = options_of(settings, listen);
+    PAL_TRY(tracer, open_tracer(settings));
+    options.tracer = std::move(tracer);
     options.store_token = token;
     options.run_jobs = true;
     PAL_TRY(server, Server::start(memory, std::move(models), std::move(options)));
     announce(call, authority(listen));
     PAL_CHECK(call.out.flush());
-    wait_for_stop(signals, memory.store());
+    wait_for_stop(signals, memory.store(), settings.tenant);
     server->stop(std::chrono::milliseconds(settings.grace_ms));
     return 0;
 }

@@ -48,6 +48,9 @@ struct Settings {
     std::string unknown_model = "refuse";
     std::uint64_t grace_ms = 5'000;
     std::string log_level = "info";
+    std::string otlp_endpoint = {};
+    std::uint64_t trace_sample_percent = 100;
+    bool trace_content = false;
     std::vector<OwnModel> models = {};     // of the file alone: [models.NAME]
     std::vector<Endpoint> endpoints = {};  // those of them that say where the model is
     std::vector<AgentSpec> agents = {};    // of the file alone: [agents.KEY]

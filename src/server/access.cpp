@@ -8,13 +8,12 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "base/time.h"
+#include "server/own_records.h"
 #include "store/seal.h"
 
 namespace palimpsest {
 namespace {
 
-// No tenant of a client can have this name: see create_key.
-constexpr std::string_view own_tenant = "_palimpsest";
 constexpr std::string_view space = "api_keys";
 constexpr std::string_view text_prefix = "pal_";
 constexpr std::size_t id_digits = 12, known_max = 10'000;
@@ -27,7 +26,7 @@ constexpr ScopeName scope_names[] = {
     {Scope::read, "read"}, {Scope::write, "write"}, {Scope::admin, "admin"}};
 
 RecordKey record_of(std::string_view id) {
-    return {std::string(own_tenant), std::string(space), std::string(id)};
+    return own_record(space, std::string(id));
 }
 
 std::string hex_of(std::string_view bytes) {
@@ -52,6 +51,7 @@ std::string write_key(const ApiKey& key, std::string_view salt, std::string_view
     out.field("scopes", scopes_text(key.scopes)).key("models").begin_array();
     for (const std::string& model : key.models) out.string(model);
     out.end_array().key("per_minute").number(key.per_minute);
+    out.field("budget", budget_text(key.budget));
     out.field("created_at", format_time(key.created));
     if (key.expires) out.field("expires_at", format_time(*key.expires));
     out.field("salt", salt).field("digest", digest).end_object();
@@ -73,6 +73,8 @@ Result<StoredKey> read_key(const Record& record) {
     stored.key = {.id = record.key.key, .name = text("name"), .tenant = text("tenant")};
     PAL_TRY(scopes, parse_scopes(text("scopes")));
     PAL_TRY(created, parse_time(text("created_at")));
+    PAL_TRY(budget, parse_budget(text("budget")));
+    stored.key.budget = budget;
     stored.key.scopes = scopes;
     stored.key.created = created;
     stored.key.expires = record.expires;
@@ -264,6 +266,19 @@ std::expected<ApiKey, Denied> Access::admit(std::string_view text, Scope scope) 
                    "this key may send " + std::to_string(key.per_minute) + " requests a minute",
                    *seconds));
     return key;
+}
+
+std::optional<Denied> Access::check_budget(const ApiKey& key) {
+    if (key.budget.empty()) return {};
+    const Time now = system_now();
+    const auto spent = read_spent(store_, key.id, now);
+    if (!spent) return Denied{spent.error()};
+    const auto over = palimpsest::check_budget(key.budget, *spent, now);
+    if (!over) return {};
+    // A field is named, so that clients do not try again by themselves.
+    return Denied{{ErrorCode::rate_limited,
+                   "the budget of this key, " + over->limit + ", is used up", "budget"},
+                  over->seconds};
 }
 
 std::string_view key_text(std::string_view authorization, std::string_view x_api_key) {

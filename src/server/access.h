@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "palimpsest/store.h"
+#include "server/budget.h"
 
 namespace palimpsest {
 
@@ -28,6 +29,7 @@ struct ApiKey {
     std::uint8_t scopes = 0;               // bits of Scope
     std::vector<std::string> models = {};  // that it may ask; empty: all
     std::uint64_t per_minute = 0;          // requests; 0: no limit
+    KeyBudget budget = {};                 // what the models that it asks may cost
     Time created = {};
     std::optional<Time> expires = {};
 
@@ -68,6 +70,8 @@ public:
     std::expected<ApiKey, Denied> admit(std::string_view text, Scope scope);
     // Whether there is any key.
     Result<bool> has_keys();
+    // Before a model is asked: rate_limited when the key's budget is used up, until when.
+    std::optional<Denied> check_budget(const ApiKey& key);
 
 private:
     struct Known {

@@ -10,6 +10,7 @@
 #include "core/policy.h"
 #include "engine/compact_document.h"
 #include "format/json_edit.h"
+#include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
 #include "token/models.h"
@@ -151,7 +152,7 @@ bool lacks_route(const RouteReply& reply) {
 }  // namespace
 
 Result<RouteReply> create_message(Call& call) {
-    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(conversation, conversation_of(call));
     if (conversation) return answer_stateful(call, *model, *conversation);
     PAL_TRY(edited, edit_request(call));
@@ -166,7 +167,7 @@ Result<RouteReply> create_message(Call& call) {
 // The model's own service counts best; else we count, by the model's name.
 Result<RouteReply> count_message_tokens(Call& call) {
     const std::string name = call.text("model").value_or("");
-    PAL_TRY(model, call.site.models.choose(name));
+    PAL_TRY(model, choose_model(call, name));
     if (model->format() == own_format) {
         PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);

@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "engine/present.h"
+#include "server/request_trace.h"
 #include "server/rest.h"
 
 namespace palimpsest {
@@ -191,7 +192,9 @@ Result<RouteReply> compact_conversation(Call& call) {
     const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
                                  .preview = call.query.flag("preview"),
                                  .model = call.text("model").value_or("")};
+    Span span = call.trace->span("memory.compact");
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
+    if (done) describe_compaction(span, *done);
     if (!done) return std::unexpected(blame(done.error(), call, ""));
     return compaction_reply(*done);
 }

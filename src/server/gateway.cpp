@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "server/request_trace.h"
 #include "server/turn_hold.h"
 #include "server/turn_log.h"
 
@@ -84,16 +85,17 @@ Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, 
         key = std::move(known);
     }
     const bool found = !key.empty();
-    PAL_TRY(begun, memory.begin(ask.name, request_of(ask, call, found ? key : new_key())));
+    PAL_TRY(begun, begin_traced(*call.trace, memory, ask.name,
+                                request_of(ask, call, found ? key : new_key())));
     if (!begun.already_interrupted || !ask.resend) return std::move(begun);
     // What was told of it is not what the client has: it is taken back and made anew.
-    return memory.begin(ask.name, request_of(ask, call, new_key()));
+    return begin_traced(*call.trace, memory, ask.name, request_of(ask, call, new_key()));
 }
 
 }  // namespace
 
 Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
-    GatewayTurn turn(call.site.memory, std::move(ask));
+    GatewayTurn turn(call, std::move(ask));
     turn.client_ = call.out->stop();
     bool repeats = says_repeat(call.request) && !turn.ask_.digest.empty();
     if (!turn.ask_.digest.empty()) {
@@ -140,13 +142,13 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
     bool told = false;
     auto reply = call_model(ears, told);
     if (!reply && !told && is_context_overflow(reply.error()) && !begun_.policy.empty()) {
-        PAL_TRY(smaller, memory_->shrink(begun_));
+        PAL_TRY(smaller, shrink_traced(*trace_, *memory_, begun_));
         begun_ = std::move(smaller);
         reply = call_model(ears, told);
     }
     if (!reply) return std::unexpected(std::move(reply).error());
     PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
-    PAL_TRY(finished, memory_->finish(begun_, answer));
+    PAL_TRY(finished, finish_traced(*trace_, *memory_, begun_, answer));
     hold.answered();
     if (client_.stop_requested()) seat_.mark_undelivered();
     return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};

@@ -10,6 +10,7 @@
 // answer, a partial answer is made anew.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,11 +69,13 @@ public:
     Result<TurnDone> run(const TurnEars& ears);
 
 private:
-    GatewayTurn(Memory& memory, TurnAsk ask) : memory_(&memory), ask_(std::move(ask)) {}
+    GatewayTurn(const Call& call, TurnAsk ask)
+        : memory_(&call.site.memory), trace_(call.trace), ask_(std::move(ask)) {}
     Result<TurnDone> tell_again(const TurnEars& ears);
     Result<Reply> call_model(const TurnEars& ears, bool& told);
 
     Memory* memory_;
+    std::shared_ptr<RequestTrace> trace_;
     TurnAsk ask_;
     Begun begun_ = {};
     RunningTurns::Seat seat_ = {};

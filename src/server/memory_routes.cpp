@@ -8,6 +8,7 @@
 #include "palimpsest/format.h"
 #include "server/request_meters.h"
 #include "server/rest.h"
+#include "server/tracer.h"
 
 namespace palimpsest {
 namespace {
@@ -144,7 +145,9 @@ Result<RouteReply> get_recall_tool(Call& call) {
 }
 
 Result<RouteReply> get_metrics(Call& call) {
-    return RouteReply{.body = call.site.memory.metrics() + call.site.meters->text(),
+    const Tracer* const tracer = call.site.tracer.get();
+    return RouteReply{.body = call.site.memory.metrics() + call.site.meters->text() +
+                              (tracer ? tracer->metrics() : ""),
                       .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

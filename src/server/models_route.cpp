@@ -1,6 +1,7 @@
 // models_route: which models there are, and embeddings by those that have them.
 #include "base/json_write.h"
 #include "model/dialects.h"
+#include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
 #include "server/rest.h"
@@ -21,12 +22,13 @@ void write_model(JsonWriter& out, const Model& model) {
 Result<RouteReply> list_models(Call& call) {
     ListReply list("list");
     for (const auto& model : call.site.models.all())
-        write_model(list.row(std::string(model->name())), *model);
+        if (call.caller.may_ask(model->name()))
+            write_model(list.row(std::string(model->name())), *model);
     return list.end(false);
 }
 
 Result<RouteReply> get_model(Call& call) {
-    PAL_TRY(model, call.site.models.choose(call.ids.at(0)));
+    PAL_TRY(model, choose_model(call, call.ids.at(0)));
     RouteReply reply;
     JsonWriter out(reply.body);
     write_model(out, *model);
@@ -34,7 +36,7 @@ Result<RouteReply> get_model(Call& call) {
 }
 
 Result<RouteReply> create_embeddings(Call& call) {
-    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     const std::string_view path = dialect_of(model->format()).embeddings_path;
     if (!path.empty()) {
         PAL_TRY(relayed, relay_client(call, *model, path));

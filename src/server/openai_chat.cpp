@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "core/policy.h"
+#include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
 #include "server/stored_completions.h"
@@ -20,6 +21,11 @@ bool wants_usage(const Call& call) {
     const auto options = call.field("stream_options");
     const auto usage = options ? options->find("include_usage") : std::nullopt;
     return usage && usage->boolean() == true;
+}
+
+// Whoever is on a budget is passed on only what tells what it took: streams do when asked.
+bool says_usage(const Call& call) {
+    return call.caller.budget.empty() || !wants_stream(call) || wants_usage(call);
 }
 
 // Only a server that speaks this format can give several answers to one question.
@@ -65,10 +71,10 @@ ClientAsk ask_of(Call& call, Model& model, bool store) {
 }  // namespace
 
 Result<RouteReply> create_completion(Call& call) {
-    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(conversation, conversation_of(call));
     const bool store = is_true(call, "store");
-    if (!conversation && !store && model->format() == chat_format) {
+    if (!conversation && !store && model->format() == chat_format && says_usage(call)) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
     }

@@ -1,5 +1,8 @@
 // probes: is the process alive, does its store answer, and what can it do.
+#include <algorithm>
+
 #include "server/rest.h"
+#include "server/upstream_probe.h"
 
 namespace palimpsest {
 namespace {
@@ -31,26 +34,45 @@ bool is_host_character(char c) {
            c == ':' || c == '-' || c == '[' || c == ']';
 }
 
+// Only names and codes: who asks needs no key.
+void write_upstream(JsonWriter& out, const std::vector<Reached>& models) {
+    out.key("upstream").begin_array();
+    for (const Reached& one : models) {
+        out.begin_object().field("model", one.model).key("reachable").boolean(!one.error);
+        out.key("error");
+        one.error ? out.string(error_info(*one.error).name) : out.null();
+        out.end_object();
+    }
+    out.end_array();
+}
+
 }  // namespace
 
 Result<RouteReply> get_health(Call&) {
     return RouteReply{.body = R"({"status":"ok"})"};
 }
 
-// Asks the store for one page of one row, which reaches its disk or its server.
+// Asks the store for one page of one row, which reaches its disk or its server; and the models'
+// servers. One that does not answer makes the server no less ready for what needs none.
 Result<RouteReply> get_ready(Call& call) {
     Memory& memory = call.site.memory;
     const Result<Page> page = memory.list({.tenant = call.site.tenant, .limit = 1});
     if (!page)
         return fail(ErrorCode::unavailable, "the store does not answer: " + page.error().message);
+    const std::vector<Reached> models = call.site.probe->look(call.site.models);
+    const bool all = std::ranges::none_of(models, [](const Reached& one) { return !!one.error; });
+    if (!all && call.query.flag("upstream"))
+        return fail(ErrorCode::unavailable, "not every model's server answers");
     const Durability durability = memory.store().durability();
     RouteReply reply;
     JsonWriter out(reply.body);
-    out.begin_object().field("status", "ready").key("store").begin_object();
+    out.begin_object().field("status", all ? "ready" : "degraded").key("store").begin_object();
     out.field("durability", durability.level);
     out.key("survives_process_killed").boolean(durability.process_killed);
     out.key("survives_power_cut").boolean(durability.power_cut);
-    out.end_object().field("model", call.site.model.name()).end_object();
+    out.end_object().field("model", call.site.model.name());
+    write_upstream(out, models);
+    out.end_object();
     return reply;
 }
 

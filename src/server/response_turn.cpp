@@ -7,6 +7,7 @@
 #include "format/sse.h"
 #include "server/gateway.h"
 #include "server/openai_items.h"
+#include "server/request_trace.h"
 #include "server/response_events.h"
 #include "server/stored_response.h"
 
@@ -24,29 +25,29 @@ std::int64_t now_seconds() {
 Result<Reply> ask(ResponseTurn& turn, const TurnEars& ears) {
     const std::vector<Message> messages = turn.stored ? turn.begun.request() : turn.messages;
     const std::string cache_key = turn.stored ? turn.begun.cache_key() : std::string();
-    return turn.model.call({.messages = messages,
-                            .tools = turn.tools,
-                            .parameters = turn.parameters,
-                            .fields_format = item_format,
-                            .stop = turn.live ? turn.live->stop_token() : turn.stop,
-                            .cache_key = cache_key,
-                            .behind_edit = turn.stored ? turn.begun.behind_edit() : 0,
-                            .on_bytes = ears.on_bytes},
-                           ears.on_piece);
+    return turn.model->call({.messages = messages,
+                             .tools = turn.tools,
+                             .parameters = turn.parameters,
+                             .fields_format = item_format,
+                             .stop = turn.live ? turn.live->stop_token() : turn.stop,
+                             .cache_key = cache_key,
+                             .behind_edit = turn.stored ? turn.begun.behind_edit() : 0,
+                             .on_bytes = ears.on_bytes},
+                            ears.on_piece);
 }
 
 Result<Reply> ask_within_window(ResponseTurn& turn, const TurnEars& ears) {
     auto reply = ask(turn, ears);
     const bool shrinks = turn.stored && !turn.begun.policy.empty();
     if (reply || !shrinks || !is_context_overflow(reply.error())) return reply;
-    PAL_TRY(smaller, turn.site.memory.shrink(turn.begun));
+    PAL_TRY(smaller, shrink_traced(*turn.trace, turn.site.memory, turn.begun));
     turn.begun = std::move(smaller);
     return ask(turn, ears);
 }
 
 Result<void> store_answer(ResponseTurn& turn, const Reply& reply) {
-    PAL_TRY(answer, answer_of(reply, turn.model.name()));
-    PAL_TRY(finished, turn.site.memory.finish(turn.begun, answer));
+    PAL_TRY(answer, answer_of(reply, turn.model->name()));
+    PAL_TRY(finished, finish_traced(*turn.trace, turn.site.memory, turn.begun, answer));
     (void)finished;
     return {};
 }
@@ -190,7 +191,7 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
         if (!std::exchange(begun, true)) tell(events.begin());
     };
     TurnEars ears;
-    if (turn.model.format() == item_format)
+    if (turn.model->format() == item_format)
         ears.on_bytes = [&](std::string_view bytes) {
             begin();
             return tell(events.pass(bytes));

@@ -22,7 +22,8 @@ using SendBytes = std::function<bool(std::string_view bytes)>;
 // All that a response needs after its request is gone.
 struct ResponseTurn {
     Site& site;
-    Model& model;
+    std::shared_ptr<Model> model;
+    std::shared_ptr<RequestTrace> trace;
     Begun begun = {};
     std::vector<Message> messages = {};       // of one that is not stored: what is sent
     std::string tools = {}, parameters = {};  // for the model, in our format

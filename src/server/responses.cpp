@@ -10,6 +10,7 @@
 #include "engine/compact_document.h"
 #include "format/json_edit.h"
 #include "palimpsest/format.h"
+#include "server/asked_model.h"
 #include "server/gateway.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
@@ -181,14 +182,14 @@ Result<Begun> begin_once(Call& call, const Said& said, const Destination& destin
         if (write.expected_end) write.expected_end = written.last;
     }
     const std::string messages = with_instructions(call, said.input.rest);
-    return call.site.memory.begin(destination.name,
-                                  {.messages = messages,
-                                   .format = item_format,
-                                   .model = std::string(turn.model.name()),
-                                   .tools = turn.tools,
-                                   .parameters = call_parameters(turn.state, destination.made),
-                                   .policy = said.policy,
-                                   .write = write});
+    return begin_traced(*call.trace, call.site.memory, destination.name,
+                        {.messages = messages,
+                         .format = item_format,
+                         .model = std::string(turn.model->name()),
+                         .tools = turn.tools,
+                         .parameters = call_parameters(turn.state, destination.made),
+                         .policy = said.policy,
+                         .write = write});
 }
 
 // At the end of the conversation, or else in a fork.
@@ -212,11 +213,13 @@ std::int64_t now_seconds() {
 
 Result<ResponseTurn> read_turn(Call& call) {
     PAL_CHECK(check_request(call));
-    const auto chosen = call.site.models.choose(call.text("model").value_or(""));
+    const auto chosen = choose_model(call, call.text("model").value_or(""));
+    if (!chosen && chosen.error().code == ErrorCode::forbidden)
+        return std::unexpected(chosen.error());
     if (!chosen) return refuse(chosen.error().message, "model");
-    Model* const model = *chosen;
+    const std::shared_ptr<Model>& model = *chosen;
     PAL_CHECK(check_tools(call, *model));
-    ResponseTurn turn{.site = call.site, .model = *model};
+    ResponseTurn turn{.site = call.site, .model = model, .trace = call.trace};
     turn.tools = raw_of(call, "tools");
     turn.parameters = model_parameters(call);
     const std::optional<JsonValue> store = call.field("store");
@@ -243,7 +246,7 @@ Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
     PAL_TRY(compacted, compact_document(write_list(turn.messages),
                                         {.format = item_format,
                                          .policy = policy,
-                                         .model = std::string(turn.model.server_name())},
+                                         .model = std::string(turn.model->server_name())},
                                         *exact_tokenizer()));
     PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
     turn.messages = std::move(kept);

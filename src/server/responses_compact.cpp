@@ -10,6 +10,7 @@
 #include "base/json_write.h"
 #include "format/json_edit.h"
 #include "palimpsest/format.h"
+#include "server/asked_model.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
@@ -84,6 +85,7 @@ std::string write_output(std::span<const Message> messages, const Compaction& pl
 }  // namespace
 
 Result<RouteReply> compact_response(Call& call) {
+    if (const auto model = call.text("model")) PAL_CHECK(check_may_ask(call, *model));
     PAL_TRY(all, request_messages(call));
     std::vector<Message> messages;
     for (Message& message : all)

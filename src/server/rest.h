@@ -72,6 +72,9 @@ Result<RouteReply> delete_agent(Call& call);
 Result<RouteReply> get_usage(Call& call);
 Result<RouteReply> get_tenant_usage(Call& call);
 
+// audit_route.cpp
+Result<RouteReply> list_audited(Call& call);
+
 // state_routes.cpp
 Result<RouteReply> chat_with_state(Call& call);
 Result<RouteReply> append_to_state(Call& call);

@@ -27,6 +27,9 @@ struct Route;
 class RequestMeters;
 class RunningTurns;
 class ResponseLog;
+class RequestTrace;
+class Tracer;
+class UpstreamProbe;
 
 // What all requests share. The references outlive the server.
 struct Site {
@@ -39,6 +42,8 @@ struct Site {
     std::shared_ptr<const std::string> openapi = {};
     std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
     std::shared_ptr<RequestMeters> meters = {};   // never null
+    std::shared_ptr<Tracer> tracer = {};          // null: nothing is traced
+    std::shared_ptr<UpstreamProbe> probe = {};    // never null
     bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
 };
 
@@ -91,6 +96,8 @@ struct Call {
     std::optional<Seq> if_match = {};
     Outlet* out = nullptr;  // never null inside a route's function
     ApiKey caller = {};     // who asks; its tenant is the site's
+    std::string request_id = {};
+    std::shared_ptr<RequestTrace> trace = {};  // never null inside a route's function
 
     // Members of the body. Wrong kinds cannot be met here: the schema was checked.
     std::optional<JsonValue> field(std::string_view name) const;
@@ -143,12 +150,16 @@ struct Route {
     // and the function can be called again.
     Result<RouteReply> (*again)(Call& call, Seq seq) = nullptr;
     Lane lane = Lane::quick;                     // slow: it waits for a model
+    bool asks_model = false;                     // on the budget of the caller's key
     bool streams = false;                        // it can answer with server-sent events
     BodyKind body = BodyKind::json;              // how the body is read, where there is one
     std::string_view type = "application/json";  // of the reply
     // It uses the Idempotency-Key itself: nothing else is kept for its repeats.
     bool own_key = false;
     ErrorShape errors = ErrorShape::openai;
+    // How the audit log calls it; where fields are named, only when the body has one of them.
+    std::string_view act = {};
+    std::span<const std::string_view> act_fields = {};
 };
 
 // THE table.

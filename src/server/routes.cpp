@@ -100,6 +100,11 @@ constexpr Parameter unpin_query[] = {
 };
 constexpr Parameter agent_query[] = {limit_row,
                                      {"after", R"({"type":"string"})", "behind this key"}};
+constexpr Parameter ready_query[] = {
+    {"upstream", R"({"type":"boolean"})", "not ready unless every model's server answers"},
+};
+constexpr Parameter audit_query[] = {limit_row,
+                                     {"after", R"({"type":"string"})", "older than this id"}};
 constexpr Parameter compact_query[] = {
     {"preview", R"({"type":"boolean"})", "plan it and show it, write nothing"},
 };
@@ -139,6 +144,9 @@ constexpr Parameter beta_query[] = {
     {"beta", R"({"type":"string"})", "Anthropic's clients send it; it changes nothing"},
 };
 
+// Fields of a header by which content goes, or is sent no more.
+constexpr std::string_view governing[] = {"policy", "ttl"};
+
 constexpr std::string_view conversations = "/api/v1/conversations";
 constexpr std::string_view one = "/api/v1/conversations/{id}";
 
@@ -147,8 +155,8 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/healthz", .function = get_health,
      .summary = "Is the process alive?", .reply = "Health", .scope = Scope::open},
     {.method = "GET", .pattern = "/readyz", .function = get_ready,
-     .summary = "Does the store answer, and how durable is it?", .reply = "Ready",
-     .scope = Scope::open},
+     .summary = "Do the store and the models' servers answer?", .reply = "Ready",
+     .query = ready_query, .scope = Scope::open, .lane = Lane::slow},
     {.method = "GET", .pattern = "/metrics", .function = get_metrics,
      .summary = "Counters, in the text format of Prometheus", .reply = "Metrics",
      .scope = Scope::admin, .type = "text/plain; version=0.0.4; charset=utf-8"},
@@ -167,9 +175,11 @@ constexpr Route table[] = {
      .summary = "Read a conversation's header", .reply = "Conversation"},
     {.method = "PATCH", .pattern = one, .function = patch_conversation,
      .summary = "Change a conversation's header; metadata is merged", .reply = "Conversation",
-     .request = "ConversationPatch", .if_match = true},
+     .request = "ConversationPatch", .if_match = true, .act = "conversation.change",
+     .act_fields = governing},
     {.method = "DELETE", .pattern = one, .function = delete_conversation,
-     .summary = "Erase a conversation for good; forks keep what they share", .reply = "Erased"},
+     .summary = "Erase a conversation for good; forks keep what they share", .reply = "Erased",
+     .act = "conversation.erase"},
 
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/messages",
      .function = append_messages, .summary = "Append messages; creates the conversation",
@@ -191,7 +201,8 @@ constexpr Route table[] = {
      .query = strategy_query},
     {.method = "PATCH", .pattern = "/api/v1/conversations/{id}/memory",
      .function = patch_strategy_of, .summary = "Change fields of the memory strategy; null clears",
-     .reply = "MemoryStrategy", .request = "MemoryStrategyPatch", .query = strategy_query},
+     .reply = "MemoryStrategy", .request = "MemoryStrategyPatch", .query = strategy_query,
+     .act = "policy.change"},
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/summaries",
      .function = list_summaries, .summary = "List summaries: what they cover, cost, who wrote them",
      .reply = "SummaryList", .query = summary_query},
@@ -244,7 +255,7 @@ constexpr Route table[] = {
      .reply = "Edited", .request = "Rewind", .if_match = true, .again = repeat_edit},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/scrub", .function = scrub_messages,
      .summary = "Remove the content of messages for good, in every fork", .reply = "Scrubbed",
-     .request = "Scrub", .again = repeat_scrub},
+     .request = "Scrub", .again = repeat_scrub, .act = "messages.scrub"},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/compact",
      .function = compact_conversation, .summary = "Compact now, or show what it would do",
      .reply = "Compaction", .request = "Compact", .query = compact_query, .if_match = true,
@@ -266,25 +277,29 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/api/v1/agents/{key}", .function = get_agent,
      .summary = "Read an agent", .reply = "Agent"},
     {.method = "PUT", .pattern = "/api/v1/agents/{key}", .function = put_agent,
-     .summary = "Make or replace an agent", .reply = "Agent", .request = "NewAgent"},
+     .summary = "Make or replace an agent", .reply = "Agent", .request = "NewAgent",
+     .act = "agent.put"},
     {.method = "DELETE", .pattern = "/api/v1/agents/{key}", .function = delete_agent,
-     .summary = "Remove an agent", .reply = "DeletedAgent"},
+     .summary = "Remove an agent", .reply = "DeletedAgent", .act = "agent.delete"},
+    {.method = "GET", .pattern = "/api/v1/audit", .function = list_audited,
+     .summary = "Who removed or governed what, newest first", .reply = "AuditList",
+     .query = audit_query, .scope = Scope::admin},
 
     {.method = "POST", .pattern = "/api/v1/state/chat", .function = chat_with_state,
      .summary = "One turn over a state that the caller keeps; nothing is stored",
-     .reply = "StateTurn", .request = "StateChat", .lane = Lane::slow},
+     .reply = "StateTurn", .request = "StateChat", .lane = Lane::slow, .asks_model = true},
     {.method = "POST", .pattern = "/api/v1/state/append", .function = append_to_state,
      .summary = "Add messages to a state that the caller keeps; nothing is stored",
      .reply = "StateAppended", .request = "StateAppend"},
 
     {.method = "POST", .pattern = "/api/v1/chat", .function = chat,
      .summary = "One turn with the server's model", .reply = "Turn", .request = "Chat",
-     .if_match = true, .lane = Lane::slow, .streams = true},
+     .if_match = true, .lane = Lane::slow, .asks_model = true, .streams = true},
 
     {.method = "POST", .pattern = "/v1/chat/completions", .function = create_completion,
      .summary = "One answer, or one turn of a conversation (OpenAI)", .reply = "Completion",
-     .request = "CompletionRequest", .if_match = true, .lane = Lane::slow, .streams = true,
-     .own_key = true},
+     .request = "CompletionRequest", .if_match = true, .lane = Lane::slow,
+     .asks_model = true, .streams = true, .own_key = true},
     {.method = "GET", .pattern = "/v1/chat/completions", .function = list_completions,
      .summary = "List stored completions (OpenAI)", .reply = "CompletionList",
      .query = completion_query},
@@ -294,14 +309,15 @@ constexpr Route table[] = {
      .summary = "Replace a stored completion's metadata (OpenAI)", .reply = "Completion",
      .request = "CompletionUpdate", .own_key = true},
     {.method = "DELETE", .pattern = "/v1/chat/completions/{id}", .function = delete_completion,
-     .summary = "Remove a stored completion (OpenAI)", .reply = "CompletionDeleted"},
+     .summary = "Remove a stored completion (OpenAI)", .reply = "CompletionDeleted",
+     .act = "completion.delete"},
     {.method = "GET", .pattern = "/v1/chat/completions/{id}/messages",
      .function = list_completion_messages, .summary = "What a stored completion was asked (OpenAI)",
      .reply = "CompletionList", .query = completion_message_query},
     {.method = "POST", .pattern = "/v1/messages", .function = create_message,
      .summary = "One answer, or one turn of a conversation (Anthropic)",
      .reply = "AnthropicMessage", .request = "AnthropicRequest", .query = beta_query,
-     .if_match = true, .lane = Lane::slow, .streams = true, .own_key = true,
+     .if_match = true, .lane = Lane::slow, .asks_model = true, .streams = true, .own_key = true,
      .errors = ErrorShape::anthropic},
     {.method = "POST", .pattern = "/v1/messages/count_tokens", .function = count_message_tokens,
      .summary = "How many tokens a request has (Anthropic)", .reply = "AnthropicCount",
@@ -314,7 +330,7 @@ constexpr Route table[] = {
      .summary = "One model (OpenAI, Anthropic)", .reply = "ModelEntry"},
     {.method = "POST", .pattern = "/v1/embeddings", .function = create_embeddings,
      .summary = "Embeddings, by a model whose server makes them (OpenAI)", .reply = "Embeddings",
-     .request = "EmbeddingsRequest", .lane = Lane::slow, .own_key = true},
+     .request = "EmbeddingsRequest", .lane = Lane::slow, .asks_model = true, .own_key = true},
 
     {.method = "POST", .pattern = "/v1/conversations", .function = create_openai_conversation,
      .summary = "Create a conversation (OpenAI)", .reply = "OpenAiConversation",
@@ -330,7 +346,7 @@ constexpr Route table[] = {
      .again = repeat_openai_update},
     {.method = "DELETE", .pattern = "/v1/conversations/{id}",
      .function = delete_openai_conversation, .summary = "Erase a conversation for good (OpenAI)",
-     .reply = "OpenAiDeletedConversation"},
+     .reply = "OpenAiDeletedConversation", .act = "conversation.erase"},
     {.method = "POST", .pattern = "/v1/conversations/{id}/fork",
      .function = fork_openai_conversation,
      .summary = "Fork: a new conversation that shares the log (beyond OpenAI)",
@@ -352,13 +368,13 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/v1/responses", .function = create_response,
      .summary = "Answer: whole, as a stream, or in the background (OpenAI)",
      .reply = "OpenAiResponse", .request = "OpenAiNewResponse", .lane = Lane::slow,
-     .streams = true},
+     .asks_model = true, .streams = true},
     {.method = "GET", .pattern = "/v1/responses/{id}", .function = get_response,
      .summary = "Read a stored response, or follow its events (OpenAI)",
      .reply = "OpenAiResponse", .query = response_query, .lane = Lane::slow, .streams = true},
     {.method = "DELETE", .pattern = "/v1/responses/{id}", .function = delete_response,
      .summary = "Delete a response; the last one takes along what was made for it (OpenAI)",
-     .reply = "OpenAiDeletedResponse"},
+     .reply = "OpenAiDeletedResponse", .act = "response.delete"},
     {.method = "POST", .pattern = "/v1/responses/{id}/cancel", .function = cancel_response,
      .summary = "Stop a response that runs in the background (OpenAI)",
      .reply = "OpenAiResponse", .lane = Lane::slow},

@@ -8,15 +8,17 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "model/refusal.h"
+#include "server/acts.h"
 #include "server/guard.h"
 #include "server/job_runner.h"
 #include "server/openapi.h"
-#include "server/replay.h"
 #include "server/request_meters.h"
+#include "server/request_trace.h"
 #include "server/respond.h"
 #include "server/retry_key.h"
 #include "server/router.h"
 #include "server/sites.h"
+#include "server/upstream_probe.h"
 
 namespace palimpsest {
 namespace {
@@ -44,6 +46,9 @@ Repeat repeat_of(const HttpRequest& request, const Route& route) {
 // does not take our key, or is busy, is no mistake of theirs.
 HttpResponse write_refusal(const Error& error, const HttpRequest& request, const Route& route) {
     HttpResponse response = write_error(error, repeat_of(request, route), route.errors);
+    // How long to wait the model's server knows best.
+    if (const int seconds = refused_wait_s(error))
+        response.headers.set("Retry-After", std::to_string(seconds));
     const int status = route.pattern.starts_with("/v1/") ? refused_status(error) : 0;
     if (status != 400 && status != 404 && status != 413 && status != 422) return response;
     response.status = status;
@@ -99,18 +104,30 @@ HttpResponse write_denied(const Denied& denied, const Route& route) {
     return response;
 }
 
-// A route that waits for a model asks one that its caller may ask.
-Result<void> check_asked(const Call& call) {
-    if (call.route.lane != Lane::slow || call.route.request.empty()) return {};
-    const std::string model = call.text("model").value_or(std::string(call.site.model.name()));
-    if (call.caller.may_ask(model)) return {};
-    return fail(ErrorCode::forbidden, "this key may not ask that model", "model");
+// What is known of a request before anybody looks at it.
+struct Arrival {
+    std::string id = {};
+    std::shared_ptr<RequestTrace> trace = {};
+};
+
+std::string span_name(const HttpRequest& request, const Route* route) {
+    return route ? std::string(route->method) + " " + std::string(route->pattern) : request.method;
+}
+
+void describe_request(Span& span, const HttpRequest& request, const Route* route,
+                      std::string_view id, int status) {
+    span.set("http.request.method", request.method);
+    if (route) span.set("http.route", std::string(route->pattern));
+    span.set("http.response.status_code", std::int64_t{status});
+    span.set("palimpsest.request.id", std::string(id));
+    if (status >= 500) span.fail(std::to_string(status));
 }
 
 }  // namespace
 
 struct Server::State {
     std::shared_ptr<RequestMeters> meters;
+    std::shared_ptr<Tracer> tracer;
     std::unique_ptr<Sites> sites;
     std::unique_ptr<Access> access;
     ServerOptions options;
@@ -120,8 +137,9 @@ struct Server::State {
     std::unique_ptr<JobRunner> jobs = {};
 
     std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
-    Outcome answer(Match match, const HttpRequest& request, Outlet& out);
-    Outcome route_and_answer(const HttpRequest& request, Result<Match> match, Outlet& out);
+    Outcome answer(Match match, const HttpRequest& request, const Arrival& arrival, Outlet& out);
+    Outcome route_and_answer(const HttpRequest& request, const Arrival& arrival,
+                             Result<Match> match, Outlet& out);
     Task<void> serve(Exchange& exchange);
     Task<void> stream(Exchange& exchange, Outcome& outcome);
     void log(const HttpRequest& request, const HttpResponse& response, Instant begun) const;
@@ -136,30 +154,33 @@ std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const Htt
                          scope);
 }
 
-Outcome Server::State::answer(Match match, const HttpRequest& request, Outlet& out) {
+Outcome Server::State::answer(Match match, const HttpRequest& request, const Arrival& arrival,
+                              Outlet& out) {
     const Route& route = *match.route;
     const auto caller = admit(route, request);
     if (!caller) return {write_denied(caller.error(), route), {}};
+    if (route.asks_model)
+        if (const auto denied = access->check_budget(*caller))
+            return {write_denied(*denied, route), {}};
     Site& site = sites->of(caller->tenant);
     Result<Call> call = read_call(site, schemas, std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request, route), route.errors), {}};
     call->caller = *caller;
-    if (const Result<void> asked = check_asked(*call); !asked)
-        return {write_error(asked.error(), {}, route.errors), {}};
+    call->request_id = arrival.id;
+    call->trace = arrival.trace;
     call->out = &out;
-    const bool once = route.body == BodyKind::json && !call->key.empty() && !route.own_key;
-    Result<RouteReply> reply = once ? answer_once(*call) : route.function(*call);
+    Result<RouteReply> reply = carry_out(*call);
     if (!reply) return {write_refusal(reply.error(), request, route), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};
     return {write_reply(route, *std::move(reply)), {}};
 }
 
-Outcome Server::State::route_and_answer(const HttpRequest& request, Result<Match> match,
-                                        Outlet& out) {
+Outcome Server::State::route_and_answer(const HttpRequest& request, const Arrival& arrival,
+                                        Result<Match> match, Outlet& out) {
     if (!match) return {write_error(match.error(), {}), {}};
     if (!match->route) return {no_route(*match, request.method), {}};
-    return answer(*std::move(match), request, out);
+    return answer(*std::move(match), request, arrival, out);
 }
 
 Task<void> Server::State::serve(Exchange& exchange) {
@@ -168,17 +189,23 @@ Task<void> Server::State::serve(Exchange& exchange) {
     Result<Match> match = match_route(routes(), request.method, request.path);
     const Route* const route = match ? match->route : nullptr;
     const Lane lane = route ? route->lane : Lane::quick;
-    const std::string request_id = new_request_id();
-    WorkerOutlet out(exchange, request_id, *meters);
-    auto work = [&] { return route_and_answer(request, std::move(match), out); };
+    const auto parent =
+        parse_traceparent(request.header("traceparent"), request.header("tracestate"));
+    Span span(tracer, span_name(request, route), SpanKind::server, parent.value_or(TracePoint{}));
+    Arrival arrival{new_request_id(), std::make_shared<RequestTrace>(tracer, span.context())};
+    WorkerOutlet out(exchange, arrival.id, *meters);
+    auto work = [&] { return route_and_answer(request, arrival, std::move(match), out); };
     Outcome outcome = co_await exchange.run(work, lane);
-    outcome.response.headers.set("x-request-id", request_id);
+    outcome.response.headers.set("x-request-id", arrival.id);
     if (outcome.stream)
         co_await stream(exchange, outcome);
     else if (!out.started())
         exchange.answer(outcome.response);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-    meters->count(route, out.started() ? 200 : outcome.response.status, took.count());
+    const int status = out.started() ? 200 : outcome.response.status;
+    meters->count(route, status, took.count());
+    arrival.trace.reset();  // A turn ends before its request.
+    describe_request(span, request, route, arrival.id, status);
     log(request, outcome.response, begun);
 }
 
@@ -242,6 +269,8 @@ Site make_site(Memory& memory, Models models, const ServerOptions& options) {
             .openapi =
                 std::make_shared<const std::string>(write_openapi(routes(), palimpsest::schemas())),
             .meters = std::make_shared<RequestMeters>(),
+            .tracer = options.tracer,
+            .probe = std::make_shared<UpstreamProbe>(),
             .finish_abandoned = options.finish_abandoned};
 }
 
@@ -252,9 +281,11 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
     PAL_CHECK(check_id(options.tenant, "tenant"));
     Site site = make_site(memory, std::move(models), options);
     const std::shared_ptr<RequestMeters> meters = site.meters;
+    const std::shared_ptr<Tracer> site_tracer = site.tracer;
     auto access = std::make_unique<Access>(memory.store(), options.tenant);
     PAL_CHECK(check_listen(options, *access));
     auto state = std::make_unique<State>(State{.meters = meters,
+                                               .tracer = site_tracer,
                                                .sites = std::make_unique<Sites>(std::move(site)),
                                                .access = std::move(access),
                                                .options = std::move(options)});

@@ -18,6 +18,8 @@
 
 namespace palimpsest {
 
+class Tracer;
+
 struct ServerOptions {
     std::string host = "127.0.0.1";
     std::uint16_t port = 0;               // 0: any free one
@@ -38,6 +40,7 @@ struct ServerOptions {
     // Gets one line of JSON for each request, without its line break, from any thread; nothing of
     // what was said is in it. Empty: no log.
     std::function<void(std::string_view line)> log = {};
+    std::shared_ptr<Tracer> tracer = {};  // gets a span for each request and what is done for it
 };
 
 class Server {

@@ -5,6 +5,7 @@
 // one's messages.
 #include "engine/present.h"
 #include "palimpsest/chat.h"
+#include "server/asked_model.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
 
@@ -73,7 +74,7 @@ std::string write_turn(const StateTurn& turn) {
 Result<RouteReply> chat_with_state(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(format, format_of(call));
-    PAL_TRY(model, call.site.models.choose(call.text("model").value_or("")));
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(turn, chat_with_state(state_of(call),
                                   {.messages = messages,

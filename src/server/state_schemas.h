@@ -1,5 +1,5 @@
-// state_schemas: the shapes of agents, usage, and states that the caller keeps; part of the table
-// of schemas.cpp.
+// state_schemas: the shapes of agents, usage, the audit log, and states that the caller keeps; part
+// of the table of schemas.cpp.
 #pragma once
 #include "server/schema.h"
 
@@ -31,6 +31,20 @@ inline constexpr Schema state_schemas[] = {
         "has_more":{"type":"boolean"},"first_id":{"$ref":"#/components/schemas/TextOrNull"},
         "last_id":{"$ref":"#/components/schemas/TextOrNull"}}})",
      R"({"data":[],"has_more":false,"first_id":null,"last_id":null})"},
+    {"AuditList",
+     R"({"type":"object","required":["data","has_more","first_id","last_id"],
+        "properties":{"data":{"type":"array","items":{"type":"object",
+        "required":["id","at","act","target","who","request_id","outcome"],
+        "properties":{"id":{"type":"string"},"at":{"type":"string"},"act":{"type":"string"},
+        "target":{"type":"string"},"who":{"type":"string"},
+        "request_id":{"$ref":"#/components/schemas/TextOrNull"},
+        "outcome":{"type":"string","description":"begun, done, or the code of an error"}}}},
+        "has_more":{"type":"boolean"},"first_id":{"$ref":"#/components/schemas/TextOrNull"},
+        "last_id":{"$ref":"#/components/schemas/TextOrNull"}}})",
+     R"({"data":[{"id":"audit_e7878af4ca1bd9ff0f8fad5b","at":"2026-01-05T10:00:00.000Z",
+        "act":"conversation.erase","target":"alice","who":"key 3f2504e04f89",
+        "request_id":"req_0f8fad5bd9cb469fa16570867728950e","outcome":"done"}],"has_more":false,
+        "first_id":"audit_e7878af4ca1bd9ff0f8fad5b","last_id":"audit_e7878af4ca1bd9ff0f8fad5b"})"},
     {"DeletedAgent",
      R"({"type":"object","required":["key","deleted"],"properties":{"key":{"type":"string"},
         "deleted":{"type":"boolean"}}})",

@@ -12,6 +12,7 @@
 #include "engine/present.h"
 #include "model/request_body.h"
 #include "palimpsest/format.h"
+#include "server/asked_model.h"
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
@@ -88,16 +89,16 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
     PAL_TRY(parameters, parameters_in(call));
     WriteOptions write = call.write(IfAbsent::create);
     write.key = call.key;  // begin, finish and chat share the key of a turn.
-    Result<Begun> begun =
-        call.site.memory.begin(name, {.messages = messages,
-                                      .format = format,
-                                      .model = std::string(model),
-                                      .tools = raw_of(call, "tools"),
-                                      .parameters = std::move(parameters),
-                                      .policy = raw_of(call, "memory_strategy"),
-                                      .agent = call.text("agent_type").value_or(""),
-                                      .turns = parse_turns(call.text("turns").value_or("")),
-                                      .write = std::move(write)});
+    Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name,
+                                       {.messages = messages,
+                                        .format = format,
+                                        .model = std::string(model),
+                                        .tools = raw_of(call, "tools"),
+                                        .parameters = std::move(parameters),
+                                        .policy = raw_of(call, "memory_strategy"),
+                                        .agent = call.text("agent_type").value_or(""),
+                                        .turns = parse_turns(call.text("turns").value_or("")),
+                                        .write = std::move(write)});
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
     if (call.key.empty()) return begun;
     // Kept now: the model may fail, or the client leave, before there is an answer.
@@ -114,7 +115,8 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
 // One turn under way, and all that its second half needs after the request is gone.
 struct OpenTurn {
     Memory& memory;
-    Model& model;
+    std::shared_ptr<Model> model;
+    std::shared_ptr<RequestTrace> trace;
     Begun begun = {};
     std::string tools = {}, parameters = {};
     FormatId format = FormatId::openai_chat;  // of these
@@ -142,7 +144,7 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     const auto ask = [&] {
         const std::vector<Message> messages = turn.begun.request();
         const std::string cache_key = turn.begun.cache_key();
-        return ask_model(turn.model,
+        return ask_model(*turn.model,
                          {.messages = messages,
                           .tools = turn.tools,
                           .parameters = turn.parameters,
@@ -153,12 +155,12 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     };
     auto answer = ask();
     if (!answer && is_context_overflow(answer.error()) && !turn.begun.policy.empty()) {
-        PAL_TRY(smaller, turn.memory.shrink(turn.begun));
+        PAL_TRY(smaller, shrink_traced(*turn.trace, turn.memory, turn.begun));
         turn.begun = std::move(smaller);
         answer = ask();
     }
     if (!answer) return std::unexpected(std::move(answer).error());
-    PAL_TRY(finished, turn.memory.finish(turn.begun, *answer));
+    PAL_TRY(finished, finish_traced(*turn.trace, turn.memory, turn.begun, *answer));
     hold.answered();
     return Told{*std::move(answer), std::move(finished)};
 }
@@ -256,8 +258,9 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
 Result<RouteReply> begin_turn(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(asked, model_name_of(call, call.name()));
-    PAL_TRY(begun, begin_from(call, call.name(), messages,
-                              asked.empty() ? call.site.model.name() : std::string_view(asked)));
+    if (asked.empty()) asked = call.site.model.name();
+    PAL_CHECK(check_may_ask(call, asked));
+    PAL_TRY(begun, begin_from(call, call.name(), messages, asked));
     RouteReply reply{.etag = begun.view.header.end};
     JsonWriter out(reply.body);
     write_start(out, begun, turn_id(begun));
@@ -280,7 +283,7 @@ Result<RouteReply> finish_turn(Call& call) {
     begun.view.seq = call_seq;
     begun.exclusive = true;  // Whether it is stands in the store.
     if (answer.usage.input > 0) PAL_CHECK(read_begun(call.site.memory, call_seq, begun));
-    PAL_TRY(finished, call.site.memory.finish(begun, answer));
+    PAL_TRY(finished, finish_traced(*call.trace, call.site.memory, begun, answer));
     PAL_CHECK(check_stored(call, finished.seq, answer));
     return RouteReply{.body = write_turn(begun, id, answer, finished), .etag = finished.header.end};
 }
@@ -289,12 +292,13 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(name, new_name(call, "conversation_id"));
     PAL_TRY(asked, model_name_of(call, name));
-    PAL_TRY(model, call.site.models.choose(asked));
+    PAL_TRY(model, choose_model(call, asked));
     PAL_TRY(begun, begin_from(call, name, messages, model->name()));
     PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(format, format_of(call));
     const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
-                                                          .model = *model,
+                                                          .model = model,
+                                                          .trace = call.trace,
                                                           .begun = std::move(begun),
                                                           .tools = raw_of(call, "tools"),
                                                           .parameters = std::move(parameters),

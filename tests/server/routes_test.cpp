@@ -67,6 +67,7 @@ constexpr Step steps[] = {
     {"GET", "/api/v1/agents", ""},
     {"POST", "/api/v1/chat", R"({"message":"hi","conversation_id":"s","agent_type":"support"})"},
     {"DELETE", "/api/v1/agents/support", ""},
+    {"GET", "/api/v1/audit?limit=2", ""},
     {"POST", "/api/v1/state/chat", R"({"state":"","message":"hello"})"},
     {"POST", "/api/v1/state/append", R"({"state":null,"message":"hello","shape":"ailoop"})"},
     {"GET", "/api/v1/conversations/a%2Fb/usage", ""},

@@ -1,0 +1,188 @@
+#include "server/asked_model.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "server/budget.h"
+#include "server/model_span.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t bytes_a_token = 4;  // where nobody says how many there were
+
+std::uint64_t tokens_in(std::span<const Message> messages) {
+    std::size_t bytes = 0;
+    for (const Message& message : messages) bytes += view_of(message.raw).size();
+    return bytes / bytes_a_token;
+}
+
+ReplyUsage usage_or_estimate(const Reply* reply, std::uint64_t input) {
+    if (reply && reply->usage) return *reply->usage;
+    return {.input_tokens = input,
+            .output_tokens = reply ? tokens_in(reply->messages) : std::uint64_t{0}};
+}
+
+// Whether the model's server may have worked for it: what it refused, or never got, costs nothing.
+bool may_cost(const Error& error) {
+    return error.code == ErrorCode::outcome_unknown;
+}
+
+// Of embeddings, which say nothing else that we know.
+std::optional<Reply> usage_alone(std::string_view body) {
+    const auto document = parse_json(body);
+    const auto usage = document ? document->root().find("usage") : std::nullopt;
+    const auto tokens = usage ? usage->find("prompt_tokens") : std::nullopt;
+    const auto count = tokens ? tokens->integer() : std::nullopt;
+    if (!count || *count < 0) return {};
+    Reply reply;
+    reply.usage = ReplyUsage{.input_tokens = static_cast<std::uint64_t>(*count)};
+    return reply;
+}
+
+// Reads along what is passed on, to know what it took.
+class RelayTap {
+public:
+    RelayTap(FormatId format, const std::function<bool(std::string_view)>& on_bytes)
+        : format_(format), on_bytes_(on_bytes), reader_(make_stream_reader(format)) {}
+
+    bool take(std::string_view bytes) {
+        streamed_ = true;
+        readable_ = readable_ && reader_->feed(bytes).has_value();
+        return on_bytes_(bytes);
+    }
+    bool streamed() const { return streamed_; }
+
+    // None: it cannot be read as an answer of a model.
+    std::optional<Reply> reply(const RelayReply& relayed) {
+        if (relayed.status >= 300) return {};
+        auto read = streamed_ ? reader_->finish() : read_reply(format_, relayed.body);
+        if (!read) return usage_alone(relayed.body);
+        return *std::move(read);
+    }
+
+private:
+    const FormatId format_;
+    const std::function<bool(std::string_view)>& on_bytes_;
+    const std::unique_ptr<StreamReader> reader_;
+    bool streamed_ = false, readable_ = true;
+};
+
+class AskedModel final : public Model {
+public:
+    AskedModel(Model& model, std::shared_ptr<RequestTrace> trace, OnSpent on_spent)
+        : model_(model), trace_(std::move(trace)), on_spent_(std::move(on_spent)) {}
+
+    std::string_view name() const override { return model_.name(); }
+    std::string_view server_name() const override { return model_.server_name(); }
+    FormatId format() const override { return model_.format(); }
+    Result<void> reach() override { return model_.reach(); }
+
+    Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) override {
+        ModelSpan span(*trace_, model_, "chat");
+        span.describe_request(request.parameters, on_piece || request.on_bytes);
+        span.describe_said(request.messages);
+        const auto headers = trace_headers(span.context());
+        ModelRequest asked = request;
+        asked.headers = headers;
+        if (request.on_bytes)
+            asked.on_bytes = [&](std::string_view bytes) {
+                span.first_piece();
+                return request.on_bytes(bytes);
+            };
+        OnPiece told;
+        if (on_piece)
+            told = [&](const StreamDelta& delta) {
+                span.first_piece();
+                return on_piece(delta);
+            };
+        Result<Reply> reply = model_.call(asked, told);
+        span.describe(reply);
+        if (on_spent_ && (reply || may_cost(reply.error())))
+            on_spent_(usage_or_estimate(reply ? &*reply : nullptr, tokens_in(request.messages)));
+        return reply;
+    }
+
+    Result<RelayReply> relay(const RelayRequest& request,
+                             const std::function<bool(std::string_view)>& on_bytes) override {
+        ModelSpan span(*trace_, model_, operation_of(request.path));
+        RelayRequest asked = request;
+        for (auto& header : trace_headers(span.context()))
+            asked.headers.push_back(std::move(header));
+        if (!span.recorded() && !on_spent_) return model_.relay(asked, on_bytes);
+        RelayTap tap(model_.format(), on_bytes);
+        Result<RelayReply> relayed = model_.relay(asked, [&](std::string_view bytes) {
+            span.first_piece();
+            return tap.take(bytes);
+        });
+        // There is no server: the caller asks in another way.
+        if (!relayed && relayed.error().code == ErrorCode::unprocessable) {
+            span.drop();
+            return relayed;
+        }
+        describe(span, request, relayed, tap);
+        return relayed;
+    }
+
+private:
+    void describe(ModelSpan& span, const RelayRequest& request, const Result<RelayReply>& relayed,
+                  RelayTap& tap) {
+        span.describe_request(request.body, tap.streamed());
+        const std::optional<Reply> reply = relayed ? tap.reply(*relayed) : std::nullopt;
+        if (reply)
+            span.describe(*reply);
+        else
+            span.describe(relayed);
+        const bool answered = relayed && relayed->status < 300;
+        const bool cost = answered || (!relayed && may_cost(relayed.error()));
+        if (!on_spent_ || !cost || operation_of(request.path) == "count_tokens") return;
+        on_spent_(
+            usage_or_estimate(reply ? &*reply : nullptr, request.body.size() / bytes_a_token));
+    }
+
+    Model& model_;
+    const std::shared_ptr<RequestTrace> trace_;
+    const OnSpent on_spent_;
+};
+
+// That it cannot be written is no reason to keep an answer back that was given.
+OnSpent spending_of(const Call& call, const Model& model) {
+    if (call.caller.budget.empty()) return {};
+    return [&memory = call.site.memory, id = call.caller.id,
+            name = std::string(model.name())](const ReplyUsage& usage) {
+        const Usage took{.input = usage.input_tokens,
+                         .cached = usage.cached_tokens,
+                         .cache_writes = usage.cache_write_tokens,
+                         .output = usage.output_tokens,
+                         .reasoning = usage.reasoning_tokens};
+        (void)add_spent(memory.store(), id, system_now(),
+                        {.tokens = usage.input_tokens + usage.output_tokens,
+                         .dollars = memory.cost_of(name, took).value_or(0)});
+    };
+}
+
+}  // namespace
+
+Result<void> check_may_ask(const Call& call, std::string_view name) {
+    if (call.caller.may_ask(name)) return {};
+    return fail(ErrorCode::forbidden, "this key may not ask that model", "model");
+}
+
+Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name) {
+    const Result<Model*> chosen = call.site.models.choose(name);
+    // To a key that may ask some models only, those that are not there look like the others.
+    PAL_CHECK(check_may_ask(call, chosen ? (*chosen)->name() : name));
+    PAL_TRY(model, chosen);
+    if (!call.trace->active() && call.caller.budget.empty())
+        return std::shared_ptr<Model>(std::shared_ptr<Model>(), model);
+    return make_asked_model(*model, call.trace, spending_of(call, *model));
+}
+
+std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
+                                        OnSpent on_spent) {
+    return std::make_shared<AskedModel>(model, std::move(trace), std::move(on_spent));
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,26 @@
+// asked_model: a model as one caller asks it: within what its key may ask, on its budget, and in
+// the trace of its request. The one way from a route to a model.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "palimpsest/model.h"
+#include "server/request_trace.h"
+#include "server/route.h"
+
+namespace palimpsest {
+
+// The model of that name (empty: the first one). not_found where there is none, `forbidden` where
+// the caller's key may not ask it. It may outlive the call, not the site.
+Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name);
+
+// `forbidden` where the caller's key may not ask the model of that name.
+Result<void> check_may_ask(const Call& call, std::string_view name);
+
+// What a call took; estimated where the model's server does not say.
+using OnSpent = std::function<void(const ReplyUsage& usage)>;
+std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
+                                        OnSpent on_spent);
+
+}  // namespace palimpsest

@@ -1,0 +1,65 @@
+// What clients and probes are told of the model's server: when to come again, and whether it is
+// there.
+#include "server/gateway.h"
+
+namespace palimpsest {
+namespace {
+
+const std::string hello = R"({"role":"user","content":"Hello"})";
+
+UpstreamReply busy(int status, std::string seconds) {
+    return {.status = status,
+            .body = R"({"error":{"message":"slow down"}})",
+            .headers = {{"Retry-After", std::move(seconds)}}};
+}
+
+TEST(upstream, that_asks_to_wait_is_passed_on_also_in_a_turn) {
+    Gateway gateway(FormatId::openai_chat, {busy(429, "7"), busy(429, "90"), busy(503, "5"),
+                                            busy(429, "3"), busy(429, "4")});
+    const Told turn = gateway.chat(hello, in_alice);
+    EXPECT_EQ(turn.status(), 429);
+    EXPECT_EQ(turn.header("Retry-After"), "7");
+    EXPECT_EQ(gateway.post("/api/v1/chat", R"({"message":"Hello"})").header("Retry-After"), "90");
+    EXPECT_EQ(gateway.post("/v1/responses", R"({"model":"m","input":"Hi"})").header("Retry-After"),
+              "5");
+    const Told anthropic = gateway.message(hello, in_alice);
+    EXPECT_EQ(anthropic.header("Retry-After"), "3");
+    EXPECT_EQ(anthropic.error("type"), "rate_limit_error");
+    EXPECT_EQ(gateway.chat(hello).header("Retry-After"), "4");
+}
+
+std::string upstream_of(const Told& ready) {
+    return ready.document ? std::string(ready.json().find("upstream")->raw()) : "";
+}
+
+TEST(readiness, tells_whether_the_models_server_answers) {
+    Gateway gateway(FormatId::openai_chat, {{.body = R"({"data":[]})"}});
+    const Told ready = gateway.get("/readyz");
+    EXPECT_EQ(ready.status(), 200);
+    EXPECT_EQ(ready.text("status"), "ready");
+    EXPECT_EQ(upstream_of(ready), R"([{"model":"m","reachable":true,"error":null}])");
+    // What is known is told again.
+    EXPECT_EQ(gateway.get("/readyz?upstream=1").status(), 200);
+    ASSERT_EQ(gateway.upstream.requests().size(), 1u);
+    EXPECT_EQ(gateway.upstream.requests()[0].target, "/v1/models");
+}
+
+TEST(readiness, is_degraded_by_a_server_that_is_gone_or_refuses_our_key) {
+    Memory memory = Memory::open("memory:").value();
+    Upstream refuses({{.status = 401, .body = "{}"}});
+    Models models;
+    models.add(model_of("refused", FormatId::anthropic, refuses));
+    models.add(make_http_model({.name = "gone", .url = "http://127.0.0.1:1/v1"}).value());
+    const auto server = Server::start(memory, std::move(models), {}).value();
+    HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server->port())).value());
+    const Told ready = Running::ask(client, "GET", "/readyz");
+    EXPECT_EQ(ready.status(), 200);
+    EXPECT_EQ(ready.text("status"), "degraded");
+    EXPECT_EQ(upstream_of(ready),
+              R"([{"model":"refused","reachable":false,"error":"unauthorized"},)"
+              R"({"model":"gone","reachable":false,"error":"unavailable"}])");
+    EXPECT_EQ(Running::ask(client, "GET", "/readyz?upstream=1").status(), 503);
+}
+
+}  // namespace
+}  // namespace palimpsest
