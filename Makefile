@@ -4,10 +4,11 @@
 # make bench     measures, ratios in one run          make eval      holds us against PAL_DATA
 # make sanitize  every test under ASan+UBSan and TSan make coverage  lines and branches
 # make soak      kills, power cuts, full disks        make fuzz      parsers against anything
+# make embedder  fetches the weights of the local embedder (make build does)
 # make install   puts it, its service and its completion under PREFIX (/usr/local), below DESTDIR
 # make test-live runs the examples against OpenAI or Anthropic, with a key in the environment
 .DEFAULT_GOAL := build
-.PHONY: packages install build run test bench eval format coverage sanitize soak fuzz test-live
+.PHONY: packages install embedder build run test bench eval format coverage sanitize soak fuzz test-live
 
 JOBS ?= $(shell nproc)
 # configure PRESET: quiet unless it fails.
@@ -19,12 +20,18 @@ packages:
 build: packages
 	@$(call configure,release)
 	@cmake --build build/release -j $(JOBS) --target pal
+	@cmake -DCACHE=$(CURDIR)/build/cache -P cmake/fetch_embedder.cmake
 
+embedder:
+	@cmake -DCACHE=$(CURDIR)/build/cache -P cmake/fetch_embedder.cmake
+
+WEIGHTS = build/cache/local-embedder/bge-small-en-v1.5
 PREFIX ?= /usr/local
 install: build
 	@install -D -m 755 build/release/pal $(DESTDIR)$(PREFIX)/bin/pal
 	@install -D -m 644 packaging/palimpsest.service $(DESTDIR)$(PREFIX)/lib/systemd/system/palimpsest.service
 	@mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	@if [ -f $(WEIGHTS).onnx ]; then install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/palimpsest $(WEIGHTS).onnx $(WEIGHTS)-tokenizer.json; fi
 	@build/release/pal completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pal
 
 run: build

@@ -12,16 +12,7 @@ set(p50k_base_sha256 94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70
 set(r50k_base_sha256 306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930)
 set(folder ${CACHE}/${package}-${version})
 
-# has_sha256(RESULT FILE EXPECTED)
-function(has_sha256 result file expected)
-  set(${result} FALSE PARENT_SCOPE)
-  if(EXISTS ${file})
-    file(SHA256 ${file} found)
-    if(found STREQUAL expected)
-      set(${result} TRUE PARENT_SCOPE)
-    endif()
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/has_sha256.cmake)
 
 function(have_all result)
   set(all TRUE)

@@ -76,7 +76,7 @@ struct SearchPage {
 // The snippet with its marks written into it.
 std::string marked_snippet(const SearchHit& hit, std::string_view open, std::string_view close);
 
-// `progress` is told how many of how many conversations are done.
+// `progress` is told how many of how many messages are done.
 struct ReindexRequest {
     std::string tenant = {};
     bool from_scratch = true;
@@ -84,6 +84,7 @@ struct ReindexRequest {
 };
 struct Reindexed {
     std::uint64_t conversations = 0, messages = 0, words = 0, bytes = 0;
+    std::uint64_t vectors = 0;  // with an embedder
     std::vector<std::string> warnings = {};
 };
 
@@ -100,11 +101,20 @@ public:
     virtual std::string model() const = 0;  // kept beside every vector: another one embeds anew
     virtual std::size_t dimension() const = 0;
     virtual Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) = 0;
+    // What is searched for; for models that want questions to be marked as such.
+    virtual Result<std::vector<std::vector<float>>> embed_queries(
+        std::span<const std::string> texts) {
+        return embed(texts);
+    }
 };
 
 class Model;  // model.h
 // One that asks a model's server for OpenAI's /v1/embeddings. invalid_request when it has none.
 Result<std::shared_ptr<Embedder>> make_model_embedder(std::shared_ptr<Model> model);
+// One that runs inside of the process: an encoder of BERT's family with weights as floats in an
+// ONNX file NAME.onnx, and NAME-tokenizer.json beside it.
+// not_found when a file is not there, invalid_request for any other model; see docs/SEARCH.md.
+Result<std::shared_ptr<Embedder>> make_local_embedder(const std::string& file);
 
 // A log, or the part of it up to a seq.
 struct IndexScope {
@@ -131,6 +141,8 @@ struct IndexHit {
 struct IndexedLog {
     std::uint64_t messages = 0, words = 0, bytes = 0;
     std::uint64_t sealed = 0;  // messages that only the holder of a key can read
+    // With an embedder: passages that have a vector, and about how many messages wait for theirs.
+    std::uint64_t vectors = 0, unembedded = 0;
 };
 
 // An index over messages. Indexing a log again adds only what is new. Every call may come from any

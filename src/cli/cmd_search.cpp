@@ -169,13 +169,14 @@ Result<int> run_reindex(Invocation& call) {
         JsonWriter out(text);
         out.begin_object().key("conversations").number(done->conversations);
         out.key("messages").number(done->messages).key("words").number(done->words);
-        out.key("bytes").number(done->bytes).end_object();
+        out.key("bytes").number(done->bytes).key("vectors").number(done->vectors).end_object();
         call.out.json_line(std::move(text));
         return 0;
     }
     call.out.line(std::to_string(done->messages) + " messages of " +
                   std::to_string(done->conversations) + " conversations, " +
-                  std::to_string(done->words) + " words");
+                  std::to_string(done->words) + " words" +
+                  (done->vectors ? ", " + std::to_string(done->vectors) + " vectors" : ""));
     return 0;
 }
 

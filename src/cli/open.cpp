@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/tokenizer_file.h"
 #include "palimpsest/search.h"
@@ -9,6 +10,9 @@
 
 namespace palimpsest {
 namespace {
+
+// What cmake/fetch_embedder.cmake fetches.
+constexpr std::string_view local_embedder_file = "bge-small-en-v1.5.onnx";
 
 void print_warning(std::string_view message) {
     std::fprintf(stderr, "pal: warning: %.*s\n", static_cast<int>(message.size()), message.data());
@@ -49,9 +53,31 @@ Result<std::shared_ptr<Summarizer>> open_summarizer(const Settings& settings) {
                                                .window_tokens = settings.summarizer_window});
 }
 
+// Where weights are put: beside the program when it is installed, and when it was just built.
+std::string find_local_weights() {
+    std::error_code none;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+    for (const std::string_view place : {"../share/palimpsest", "../cache/local-embedder"}) {
+        const auto file = (program / place / local_embedder_file).lexically_normal();
+        if (std::filesystem::exists(file, none)) return file.string();
+    }
+    return {};
+}
+
+// Null, and that is said, when no file is named and none was put in place.
+Result<std::shared_ptr<Embedder>> open_local_embedder(const std::string& named) {
+    const std::string file = named.empty() ? find_local_weights() : named;
+    if (!file.empty()) return make_local_embedder(file);
+    print_warning(
+        "the local embedder has no weights: search compares words only. `make embedder` fetches "
+        "them, embedder_file names others");
+    return nullptr;
+}
+
 // Null: search compares words only.
 Result<std::shared_ptr<Embedder>> open_embedder(const Settings& settings) {
     if (settings.embedder.empty()) return nullptr;
+    if (settings.embedder == "local") return open_local_embedder(settings.embedder_file);
     PAL_TRY(model, open_named_model(settings, settings.embedder, "embedder"));
     return make_model_embedder(std::move(model));
 }

@@ -84,8 +84,9 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
         std::make_unique<Policies>(std::move(options.policy), std::move(options.extensions));
     // Words of an encrypted store are never written: its records have one key for all.
     state_->index = std::make_unique<StoreIndex>(
-        *state_->store,
-        IndexOptions{.keep = options.store.encryption_key.empty(), .embedder = options.embedder});
+        *state_->store, IndexOptions{.keep = options.store.encryption_key.empty(),
+                                     .embedder = options.embedder,
+                                     .background = options.background});
     state_->embedder = std::move(options.embedder);
     state_->summarizer = std::move(options.summarizer);
     state_->summary_deadline = options.summary_deadline;

@@ -144,11 +144,16 @@ private:
     }
 
     Result<void> warn() {
-        std::uint64_t sealed = 0;
+        std::uint64_t sealed = 0, unembedded = 0;
         for (const SearchPlace& place : places_) {
             PAL_TRY(facts, state_.index->update(place.scope.header));
             sealed += facts.sealed;
+            unembedded += facts.unembedded;
         }
+        if (unembedded > 0 && page_.mode != SearchMode::lexical)
+            page_.warnings.push_back(std::to_string(unembedded) +
+                                     " messages are compared by their words only: their vectors "
+                                     "are being made");
         if (sealed > 0)
             page_.warnings.push_back(std::to_string(sealed) +
                                      " encrypted messages cannot be searched without the key of "
@@ -214,18 +219,27 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
     PAL_TRY(places, search_places(*state_->store, all));
     Reindexed done;
     std::uint64_t sealed = 0;
+    std::uint64_t all_messages = 0, before = 0;
+    for (const SearchPlace& place : places) all_messages += place.scope.header.messages;
+    const auto tell = [&](std::uint64_t messages) {
+        if (request.progress) request.progress(std::min(messages, all_messages), all_messages);
+    };
     for (const SearchPlace& place : places) {
-        const auto facts = state_->index->rebuild(place.scope.header, request.from_scratch);
+        const std::uint64_t here = place.scope.header.messages;
+        const auto facts = state_->index->rebuild(
+            place.scope.header, request.from_scratch,
+            [&](std::uint64_t rest) { tell(before + here - std::min(here, rest)); });
         if (!facts && facts.error().code != ErrorCode::not_found)
             return std::unexpected(facts.error());
         if (facts) {
             done.messages += facts->messages;
             done.words += facts->words;
             done.bytes += facts->bytes;
+            done.vectors += facts->vectors;
             sealed += facts->sealed;
         }
         ++done.conversations;
-        if (request.progress) request.progress(done.conversations, places.size());
+        tell(before += here);
     }
     if (sealed > 0)
         done.warnings.push_back(std::to_string(sealed) +

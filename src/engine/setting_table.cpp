@@ -87,8 +87,19 @@ constexpr Setting table[] = {
      0,
      0,
      {},
-     "The model whose vectors search compares beside words: one of [models.NAME] whose server has "
-     "/v1/embeddings, or one of OpenAI's by its own name."},
+     "The model whose vectors search compares beside words: local, which runs inside of the "
+     "process; one of [models.NAME] whose server has /v1/embeddings; or one of OpenAI's by its own "
+     "name."},
+    {"embedder_file",
+     &Settings::embedder_file,
+     SettingKind::text,
+     SettingScope::store,
+     "FILE",
+     0,
+     0,
+     {},
+     "The weights of the local embedder, NAME.onnx with NAME-tokenizer.json beside it; without it "
+     "those that `make build` has fetched or `make install` has put in place."},
     {"model",
      &Settings::model,
      SettingKind::text,

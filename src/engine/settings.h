@@ -29,6 +29,7 @@ struct Settings {
     std::string tokenizer = "o200k_base";
     std::string tokenizer_file = {};
     std::string embedder = {};
+    std::string embedder_file = {};
     std::string model = "echo";
     std::string summarizer = {};
     std::string summarizer_prompt = {};

@@ -13,7 +13,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t batch_texts = 64;
-constexpr std::size_t page_messages = 200;
+constexpr std::size_t page_messages = 64;
 constexpr std::string_view magic = "PALV";
 constexpr std::uint32_t version = 1;
 
@@ -33,73 +33,85 @@ bool take_numbers(std::string_view& from, std::vector<Number>& out, std::size_t 
 
 }  // namespace
 
+Result<void> embed_page(Embedder& embedder, VectorPage& page) {
+    for (std::size_t from = 0; from < page.texts.size(); from += batch_texts) {
+        const std::size_t count = std::min(batch_texts, page.texts.size() - from);
+        PAL_TRY(made, embedder.embed(std::span(page.texts).subspan(from, count)));
+        for (std::vector<float>& vector : made) {
+            if (page.dimension == 0) page.dimension = vector.size();
+            if (vector.size() != page.dimension || made.size() != count)
+                return fail(ErrorCode::upstream_failed, "the embedder " + embedder.model() +
+                                                            " gives vectors of different sizes");
+            normalize(vector);
+            page.vectors.insert(page.vectors.end(), vector.begin(), vector.end());
+        }
+    }
+    return {};
+}
+
 void LogVectors::start(Store& store, const Header& header, const Embedder& embedder) {
+    if (known_ && epoch_ == header.epoch && model_ == embedder.model()) return;
     seqs_.clear();
     passages_.clear();
     vectors_.clear();
     dimension_ = 0;
+    kept_rows_ = 0;
     known_ = true;
     epoch_ = header.epoch;
     upto_ = header.base;
     model_ = embedder.model();
     if (!keep_) return;
     const auto kept = load_parts(store, vectors_space, header);
-    if (kept && open(kept->bytes, model_)) upto_ = Seq{kept->state.upto};
+    if (!kept || !open(kept->bytes, model_)) return;
+    upto_ = Seq{kept->state.upto};
+    kept_rows_ = seqs_.size();
 }
 
-Result<void> LogVectors::update(Store& store, const Header& header, Embedder& embedder) {
-    if (is_current(header, embedder)) return {};
-    if (!known_ || epoch_ != header.epoch || model_ != embedder.model())
-        start(store, header, embedder);
-    const std::size_t before = seqs_.size();
-    while (upto_ < header.end) {
-        ReadQuery query{.ranges = {{upto_ + 1, header.end}}, .kinds = only(EntryKind::message)};
-        query.limit = page_messages;
-        PAL_TRY(entries, store.read(header.log, query));
-        std::vector<std::string> texts;
-        std::vector<std::uint64_t> seqs;
-        std::vector<std::uint32_t> passages;
-        for (const Entry& entry : entries) {
-            const auto* said = std::get_if<MessageEntry>(&entry.body);
-            if (!said || is_recalled(said->message)) continue;
-            const std::string text = search_text(said->message).text;
-            std::uint32_t passage = 0;
-            for (const PassageBounds& bounds : split_passages(text, split_words(text))) {
-                if (bounds.first_word < bounds.last_word) {
-                    texts.push_back(text.substr(bounds.begin, bounds.end - bounds.begin));
-                    seqs.push_back(entry.seq.value);
-                    passages.push_back(passage);
-                }
-                ++passage;
+Result<VectorPage> LogVectors::read_page(Store& store, const Header& header) const {
+    VectorPage page;
+    page.after = upto_;
+    ReadQuery query{.ranges = {{upto_ + 1, header.end}}, .kinds = only(EntryKind::message)};
+    query.limit = page_messages;
+    PAL_TRY(entries, store.read(header.log, query));
+    for (const Entry& entry : entries) {
+        const auto* said = std::get_if<MessageEntry>(&entry.body);
+        if (!said || is_recalled(said->message)) continue;
+        const std::string text = search_text(said->message).text;
+        std::uint32_t passage = 0;
+        for (const PassageBounds& bounds : split_passages(text, split_words(text))) {
+            if (bounds.first_word < bounds.last_word) {
+                page.texts.push_back(text.substr(bounds.begin, bounds.end - bounds.begin));
+                page.seqs.push_back(entry.seq.value);
+                page.passages.push_back(passage);
             }
+            ++passage;
         }
-        PAL_CHECK(embed(texts, embedder));
-        seqs_.insert(seqs_.end(), seqs.begin(), seqs.end());
-        passages_.insert(passages_.end(), passages.begin(), passages.end());
-        upto_ = entries.size() < page_messages ? header.end : entries.back().seq;
     }
-    if (keep_ && seqs_.size() > before)
-        PAL_CHECK(save_parts(store, vectors_space, header, {epoch_, upto_.value, 0}, stored()));
+    page.upto = entries.size() < page_messages ? header.end : entries.back().seq;
+    return page;
+}
+
+Result<void> LogVectors::add(const VectorPage& page) {
+    if (page.after != upto_ || page.vectors.size() != page.seqs.size() * page.dimension)
+        return fail(ErrorCode::internal, "vectors that do not follow on those that are there");
+    if (!page.seqs.empty()) {
+        if (dimension_ == 0) dimension_ = page.dimension;
+        if (dimension_ != page.dimension)
+            return fail(ErrorCode::upstream_failed,
+                        "the embedder " + model_ + " gives vectors of different sizes");
+    }
+    seqs_.insert(seqs_.end(), page.seqs.begin(), page.seqs.end());
+    passages_.insert(passages_.end(), page.passages.begin(), page.passages.end());
+    vectors_.insert(vectors_.end(), page.vectors.begin(), page.vectors.end());
+    upto_ = page.upto;
     return {};
 }
 
-Result<void> LogVectors::embed(const std::vector<std::string>& texts, Embedder& embedder) {
-    std::vector<float> fresh;
-    std::size_t dimension = dimension_;
-    for (std::size_t from = 0; from < texts.size(); from += batch_texts) {
-        const std::size_t count = std::min(batch_texts, texts.size() - from);
-        PAL_TRY(made, embedder.embed(std::span(texts).subspan(from, count)));
-        for (std::vector<float>& vector : made) {
-            if (dimension == 0) dimension = vector.size();
-            if (vector.size() != dimension || made.size() != count)
-                return fail(ErrorCode::upstream_failed,
-                            "the embedder " + model_ + " gives vectors of different sizes");
-            normalize(vector);
-            fresh.insert(fresh.end(), vector.begin(), vector.end());
-        }
-    }
-    dimension_ = dimension;
-    vectors_.insert(vectors_.end(), fresh.begin(), fresh.end());
+Result<void> LogVectors::save(Store& store, const Header& header, bool all) {
+    const std::size_t fresh = seqs_.size() - kept_rows_;
+    if (!keep_ || fresh == 0 || (!all && fresh < kept_rows_ / 8)) return {};
+    PAL_CHECK(save_parts(store, vectors_space, header, {epoch_, upto_.value, 0}, stored()));
+    kept_rows_ = seqs_.size();
     return {};
 }
 

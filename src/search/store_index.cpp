@@ -14,6 +14,9 @@
 namespace palimpsest {
 namespace {
 
+// Messages that a search embeds before it answers; more are left to the background.
+constexpr std::uint64_t embedded_at_once = 64;
+
 // Messages of a log that used the tool, by their place.
 std::set<std::uint32_t> messages_with_tool(const WordIndex& index, std::string_view tool) {
     std::set<std::uint32_t> places;
@@ -135,18 +138,37 @@ Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
     return found;
 }
 
-Result<IndexedLog> StoreIndex::update(const Header& header) {
-    PAL_TRY(found, current(header));
-    const std::shared_lock lock(found->mutex);
-    return found->words.facts();
+IndexedLog StoreIndex::facts_of(const Header& header, Kept& kept) const {
+    const std::shared_lock lock(kept.mutex);
+    IndexedLog facts = kept.words.facts();
+    if (!options_.embedder) return facts;
+    facts.vectors = kept.vectors.rows();
+    if (kept.vectors.is_current(header, *options_.embedder)) return facts;
+    const auto after = [&](Seq seq) {
+        const auto& rows = kept.words.words().messages();
+        const auto from = std::ranges::upper_bound(rows, seq.value, {}, &MessageRow::seq);
+        return static_cast<std::uint64_t>(rows.end() - from);
+    };
+    facts.unembedded = after(kept.vectors.is_of(*options_.embedder) ? kept.vectors.upto() : Seq{});
+    return facts;
 }
 
-Result<IndexedLog> StoreIndex::rebuild(const Header& header, bool from_scratch) {
+Result<IndexedLog> StoreIndex::update(const Header& header) {
+    PAL_TRY(found, current(header));
+    return facts_of(header, *found);
+}
+
+Result<IndexedLog> StoreIndex::rebuild(const Header& header, bool from_scratch,
+                                       const Embedded& embedded) {
     if (from_scratch) PAL_CHECK(remove(header.name.tenant, header.log));
     PAL_TRY(found, current(header));
-    const std::unique_lock lock(found->mutex);
-    PAL_CHECK(found->words.save(store_, header));
-    return found->words.facts();
+    if (options_.embedder) PAL_CHECK(embed_new(header, found, embedded));
+    {
+        const std::unique_lock lock(found->mutex);
+        PAL_CHECK(found->words.save(store_, header));
+        PAL_CHECK(found->vectors.save(store_, header, true));
+    }
+    return facts_of(header, *found);
 }
 
 // Reading locks on all logs of a search, and what is asked of each.
@@ -157,21 +179,65 @@ struct StoreIndex::Opened {
     RowFilter filter = {};
 };
 
-Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept) {
+bool StoreIndex::has_vectors(const Header& header, Kept& kept) const {
+    const std::shared_lock lock(kept.mutex);
+    return kept.vectors.is_current(header, *options_.embedder);
+}
+
+Result<bool> StoreIndex::embed_page_of(const Header& header, Kept& kept) {
+    const std::lock_guard one_at_a_time(kept.embedding);
     {
-        const std::shared_lock lock(kept->mutex);
-        if (kept->vectors.is_current(header, *options_.embedder)) return {};
+        const std::unique_lock lock(kept.mutex);
+        kept.vectors.start(store_, header, *options_.embedder);
     }
-    std::size_t before = 0, after = 0;
+    if (has_vectors(header, kept)) return false;
+    PAL_TRY(page, kept.vectors.read_page(store_, header));
+    PAL_CHECK(embed_page(*options_.embedder, page));
     {
-        const std::unique_lock lock(kept->mutex);
-        before = kept->vectors.rows();
-        PAL_CHECK(kept->vectors.update(store_, header, *options_.embedder));
-        after = kept->vectors.rows();
+        const std::unique_lock lock(kept.mutex);
+        PAL_CHECK(kept.vectors.add(page));
+        PAL_CHECK(kept.vectors.save(store_, header, false));
+    }
+    const std::lock_guard lock(mutex_);
+    embedded_ += page.seqs.size();
+    return page.upto < header.end;
+}
+
+Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept,
+                                   const Embedded& embedded) {
+    for (bool more = !has_vectors(header, *kept); more;) {
+        PAL_TRY(rest, embed_page_of(header, *kept));
+        more = rest;
+        if (embedded) embedded(facts_of(header, *kept).unembedded);
     }
     weigh(header.log, kept);
+    return {};
+}
+
+bool StoreIndex::embed_more(const Header& header) {
+    const KeptPtr log = kept(header.log);
+    const auto more = embed_page_of(header, *log);
+    if (more && *more) return true;
+    weigh(header.log, log);
     const std::lock_guard lock(mutex_);
-    embedded_ += after - std::min(before, after);
+    embed_failures_ += !more.has_value();
+    return false;
+}
+
+// What is new in a log is small as a rule, and then embedded at once.
+Result<void> StoreIndex::embed_scopes(const IndexQuery& query, const std::vector<KeptPtr>& logs) {
+    std::uint64_t room = embedded_at_once;
+    for (std::size_t s = 0; s < logs.size(); ++s) {
+        const Header& header = query.scopes[s].header;
+        if (has_vectors(header, *logs[s])) continue;
+        const std::uint64_t fresh = facts_of(header, *logs[s]).unembedded;
+        if (options_.background && fresh > room) {
+            queue_.add(header);
+            continue;
+        }
+        room -= std::min(room, fresh);
+        PAL_CHECK(embed_new(header, logs[s], {}));
+    }
     return {};
 }
 
@@ -183,9 +249,9 @@ Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
     Opened opened;
     for (const IndexScope& scope : query.scopes) {
         PAL_TRY(found, current(scope.header));
-        if (by_vector) PAL_CHECK(embed_new(scope.header, found));
         opened.logs.push_back(std::move(found));
     }
+    if (by_vector) PAL_CHECK(embed_scopes(query, opened.logs));
     for (std::size_t s = 0; s < opened.logs.size(); ++s) {
         opened.locks.emplace_back(opened.logs[s]->mutex);
         opened.scopes.push_back({&opened.logs[s]->words.words(), query.scopes[s].upto});
@@ -225,7 +291,7 @@ std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
 Result<std::vector<IndexHit>> StoreIndex::search_vectors(const IndexQuery& query,
                                                          const Opened& opened) {
     const std::string text = query.text.substr(0, query_bytes_max);
-    PAL_TRY(made, options_.embedder->embed({&text, 1}));
+    PAL_TRY(made, options_.embedder->embed_queries({&text, 1}));
     if (made.size() != 1)
         return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
     normalize(made.front());
@@ -276,6 +342,8 @@ std::string StoreIndex::metrics() const {
     row("memory_search_indexed_messages_total", "counter", messages_);
     row("memory_search_updates_total", "counter", updates_);
     row("memory_search_embedded_total", "counter", embedded_);
+    row("memory_search_embed_failures_total", "counter", embed_failures_);
+    row("memory_search_logs_to_embed", "gauge", queue_.waiting());
     row("memory_search_logs", "gauge", order_.size());
     row("memory_search_bytes", "gauge", bytes_);
     row("memory_search_dropped_total", "counter", dropped_);

@@ -1,7 +1,9 @@
 // Search by vectors: what is embedded and when, modes, fusion, another model, a failing embedder.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "core/words.h"
 #include "palimpsest/search.h"
@@ -20,6 +22,7 @@ public:
     std::size_t dimension() const override { return 32; }
     Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) override {
         if (broken) return fail(ErrorCode::unavailable, "the embedder is away");
+        while (held && texts.size() > 1) std::this_thread::yield();
         std::vector<std::vector<float>> vectors;
         for (const std::string& text : texts) {
             ++embedded;
@@ -29,8 +32,8 @@ public:
         }
         return vectors;
     }
-    bool broken = false;
-    int embedded = 0;
+    std::atomic<bool> broken = false, held = false;  // held: what is more than a question waits
+    std::atomic<int> embedded = 0;
 
 private:
     static std::size_t place_of(const std::string& word) {
@@ -148,6 +151,64 @@ TEST(vector_search, keeps_vectors_and_embeds_anew_for_another_model) {
     const auto records = memory->store().list_records({.tenant = "t", .space = "vectors"});
     ASSERT_TRUE(records.has_value());
     EXPECT_TRUE(records->empty());
+}
+
+TEST(vector_search, leaves_much_to_the_background_and_says_so) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    MemoryOptions options;
+    options.embedder = embedder;
+    options.background = true;
+    Memory memory(memory_store(), options);
+    std::string many = "[" + user("the automobile stopped");
+    for (int i = 0; i < 300; ++i) many += "," + user("bread " + std::to_string(i));
+    ASSERT_TRUE(memory.append(alice, {.messages = many + "]"}).has_value());
+    embedder->held = true;
+    const SearchRequest request{.tenant = "t", .query = "car"};
+    auto page = memory.search(request);
+    ASSERT_TRUE(page.has_value());
+    EXPECT_TRUE(page->hits.empty());
+    ASSERT_EQ(page->warnings.size(), 1u);
+    EXPECT_TRUE(page->warnings[0].starts_with("301 messages")) << page->warnings[0];
+    embedder->held = false;
+    while (page && !page->warnings.empty()) page = memory.search(request);
+    ASSERT_TRUE(page.has_value());
+    ASSERT_FALSE(page->hits.empty());
+    EXPECT_EQ(page->hits[0].seq, Seq{1});
+}
+
+TEST(vector_search, ends_while_the_background_is_at_work) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    MemoryOptions options;
+    options.embedder = embedder;
+    options.background = true;
+    {
+        Memory memory(memory_store(), options);
+        std::string many = "[" + user("first");
+        for (int i = 0; i < 1000; ++i) many += "," + user("bread " + std::to_string(i));
+        ASSERT_TRUE(memory.append(alice, {.messages = many + "]"}).has_value());
+        ASSERT_TRUE(memory.search({.tenant = "t", .query = "car"}).has_value());
+    }
+    const int embedded = embedder->embedded;
+    std::this_thread::yield();
+    EXPECT_EQ(embedder->embedded, embedded);
+}
+
+TEST(vector_search, reindexing_makes_the_vectors_and_tells_how_far_it_is) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = with(embedder);
+    std::vector<std::uint64_t> told;
+    const auto done =
+        memory.reindex({.tenant = "t", .progress = [&](std::uint64_t n, std::uint64_t all) {
+                            told.push_back(n);
+                            EXPECT_EQ(all, 3u);
+                        }});
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->vectors, 3u);
+    EXPECT_EQ(embedder->embedded, 3);
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.back(), 3u);
+    (void)found(memory, "car", {});
+    EXPECT_EQ(embedder->embedded, 3 + 1);
 }
 
 }  // namespace
