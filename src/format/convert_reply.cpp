@@ -41,6 +41,8 @@ private:
             on_delta_({.kind = Kind::text, .text = textual(part)});
         else if (is_function_call(part))
             add_call(part);
+        else if (part.kind == PartKind::reasoning && !part.text.empty())
+            on_delta_({.kind = Kind::reasoning, .text = part.text});
         else if (part.kind == PartKind::reasoning)
             lose(lost_, part, "reasoning is not carried over");
         else

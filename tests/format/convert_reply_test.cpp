@@ -76,13 +76,13 @@ TEST(convert_reply, says_why_it_ended_in_the_words_of_the_target) {
 TEST(convert_reply, names_what_is_lost_and_takes_the_identity_that_is_given) {
     const std::string body =
         R"({"id":"m","type":"message","role":"assistant","model":"x","content":[)"
-        R"({"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"}],)"
+        R"({"type":"redacted_thinking","data":"x"},{"type":"text","text":"a"}],)"
         R"("stop_reason":"end_turn"})";
     const auto converted =
         convert_reply(anthropic, chat, body, {.id = "r9", .model = "y", .created = 5});
     ASSERT_TRUE(converted);
     EXPECT_EQ(converted->lost,
-              (std::vector<std::string>{"thinking: reasoning is not carried over",
+              (std::vector<std::string>{"redacted_thinking: reasoning is not carried over",
                                         "usage: the reply has none, zeros are written"}));
     EXPECT_TRUE(converted->body.starts_with(
         R"({"id":"r9","object":"chat.completion","created":5,"model":"y")"))
@@ -90,6 +90,27 @@ TEST(convert_reply, names_what_is_lost_and_takes_the_identity_that_is_given) {
     EXPECT_EQ(convert_reply(anthropic, anthropic, body)->body, body);
     EXPECT_EQ(convert_reply(chat, anthropic, R"({"error":{"message":"no"}})").error().code,
               ErrorCode::upstream_failed);
+}
+
+TEST(convert_reply, shows_reasoning_where_clients_of_the_target_look_for_it) {
+    const std::string body =
+        R"({"id":"m","type":"message","role":"assistant","model":"x","content":[)"
+        R"({"type":"thinking","thinking":"let me see","signature":"s"},)"
+        R"({"type":"text","text":"a"}],"stop_reason":"end_turn",)"
+        R"("usage":{"input_tokens":1,"output_tokens":2}})";
+    const auto to_chat = convert_reply(anthropic, chat, body);
+    ASSERT_TRUE(to_chat);
+    EXPECT_NE(to_chat->body.find(R"("reasoning_content":"let me see")"), std::string::npos)
+        << to_chat->body;
+    EXPECT_TRUE(to_chat->lost.empty());
+    const auto to_items = convert_reply(anthropic, responses, body);
+    ASSERT_TRUE(to_items);
+    EXPECT_NE(to_items->body.find(R"({"type":"summary_text","text":"let me see"})"),
+              std::string::npos)
+        << to_items->body;
+    const auto back = convert_reply(chat, anthropic, to_chat->body);
+    ASSERT_TRUE(back);
+    EXPECT_NE(back->body.find(R"("thinking":"let me see")"), std::string::npos) << back->body;
 }
 
 TEST(convert_json, names_cache_marks_image_detail_and_speakers_that_are_lost) {
