@@ -77,11 +77,14 @@ Result<int> erase_expired(Invocation& call) {
     if (call.arguments.has("dry-run"))
         return fail(ErrorCode::invalid_request,
                     "what has expired cannot be listed: pal erase --expired has no --dry-run");
+    PAL_TRY(act, begin_act(call.memory->store(), call.settings.tenant, "retention.sweep", ""));
     std::size_t went = 0, now = 0;
     do {
         PAL_TRY(swept, call.memory->store().sweep(at_once));
         went += now = swept;
     } while (now > 0);
+    act.name_target(std::to_string(went) + " expired");
+    act.end();
     if (call.json())
         call.out.json_line("{\"expired\":" + std::to_string(went) + "}");
     else

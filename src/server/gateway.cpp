@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "server/keeper.h"
 #include "server/request_trace.h"
 #include "server/turn_hold.h"
 #include "server/turn_log.h"
@@ -109,6 +110,16 @@ Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
     }
     PAL_TRY(begun, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
     turn.begun_ = std::move(begun);
+    if (turn.finished()) return turn;
+    Store& store = turn.memory_->store();
+    if (repeats || !call.key.empty()) {
+        PAL_TRY(met, await_elsewhere(store, turn.begun_, call.out->stop()));
+        if (met) {
+            PAL_TRY(ended, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
+            turn.begun_ = std::move(ended);
+        }
+    }
+    if (!turn.finished()) turn.beacon_ = TurnBeacon(*call.site.keeper, store, turn.begun_);
     return turn;
 }
 
@@ -150,6 +161,7 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
     PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
     PAL_TRY(finished, finish_traced(*trace_, *memory_, begun_, answer));
     hold.answered();
+    beacon_.end();
     if (client_.stop_requested()) seat_.mark_undelivered();
     return TurnDone{.reply = *std::move(reply), .finished = std::move(finished)};
 }

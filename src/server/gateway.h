@@ -6,8 +6,8 @@
 //
 // Invariants: what was said is stored before the model is asked, the answer before its last event
 // goes out. A repeat of a request (by its key, or by its body where the client says that it
-// repeats) stores nothing twice: one that is being answered is waited for, a finished one gets its
-// answer, a partial answer is made anew.
+// repeats) stores nothing twice: one that is being answered, here or by another server, is waited
+// for, a finished one gets its answer, a partial answer is made anew.
 #pragma once
 #include <functional>
 #include <memory>
@@ -20,6 +20,7 @@
 #include "palimpsest/model.h"
 #include "server/route.h"
 #include "server/running_turns.h"
+#include "server/turn_beacon.h"
 
 namespace palimpsest {
 
@@ -79,6 +80,7 @@ private:
     TurnAsk ask_;
     Begun begun_ = {};
     RunningTurns::Seat seat_ = {};
+    TurnBeacon beacon_ = {};
     std::stop_token client_ = {};  // stops when the client has gone
 };
 

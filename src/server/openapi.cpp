@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json_write.h"
+#include "server/respond.h"
 
 namespace palimpsest {
 namespace {
@@ -20,8 +21,8 @@ const Schema& find_schema(std::span<const Schema> schemas, std::string_view name
     return *std::ranges::find(schemas, name, &Schema::name);
 }
 
-std::string reference(std::string_view name) {
-    return R"({"$ref":"#/components/schemas/)" + std::string(name) + R"("})";
+std::string reference(std::string_view name, std::string_view kind = "schemas") {
+    return R"({"$ref":"#/components/)" + std::string(kind) + "/" + std::string(name) + R"("})";
 }
 
 // "/a/{id}/b" -> post_a_id_b
@@ -80,10 +81,88 @@ void write_content(JsonWriter& out, const Route& route, std::string_view name,
     out.key("content").begin_object().key(answer ? route.type : json_type).begin_object();
     out.key("schema").raw(reference(name));
     out.key("example").raw(find_schema(schemas, name).example).end_object();
-    if (route.streams && answer)
-        out.key(stream_type).begin_object().key("schema").raw(text_schema).end_object();
+    if (route.streams && answer) {
+        out.key(stream_type).begin_object().key("schema").raw(reference(route.events));
+        out.key("example").raw(find_schema(schemas, route.events).example).end_object();
+    }
     out.end_object();
 }
+
+// ---- errors -------------------------------------------------------------------------------------
+
+std::string_view error_schema(ErrorShape shape) {
+    return shape == ErrorShape::anthropic ? "AnthropicError" : "Error";
+}
+
+// "Error404", "AnthropicError404"
+std::string error_name(ErrorShape shape, int status) {
+    return std::string(error_schema(shape)) + std::to_string(status);
+}
+
+// By status, each once, in the order of the table.
+std::vector<int> error_statuses() {
+    std::vector<int> all;
+    for (const ErrorInfo& row : error_table())
+        if (std::ranges::find(all, row.http_status) == all.end()) all.push_back(row.http_status);
+    return all;
+}
+
+// Whether a route can answer with that status.
+bool can_fail_with(const Route& route, int status) {
+    const bool open = route.scope == Scope::open, writes = route.method != "GET";
+    switch (status) {
+        case 401:
+        case 403:
+        case 429:
+            return !open;
+        case 404:
+            return route.pattern.find('{') != route.pattern.npos || route.lane == Lane::slow;
+        case 409:
+        case 422:
+        case 507:
+            return writes;
+        case 502:
+            return route.lane == Lane::slow;
+        case 504:
+            return writes || route.lane == Lane::slow;
+        default:
+            return true;
+    }
+}
+
+std::string error_example(ErrorShape shape, const ErrorInfo& row) {
+    return shape == ErrorShape::anthropic
+               ? anthropic_error(row.http_status, row.meaning)
+               : error_response({row.code, std::string(row.meaning)}).body;
+}
+
+void write_error_reply(JsonWriter& out, ErrorShape shape, int status) {
+    std::string about, example;
+    for (const ErrorInfo& row : error_table()) {
+        if (row.http_status != status) continue;
+        about +=
+            (about.empty() ? "" : "; ") + std::string(row.name) + ": " + std::string(row.meaning);
+        if (example.empty()) example = error_example(shape, row);
+    }
+    out.key(error_name(shape, status)).begin_object().field("description", about);
+    if (status == 429 || status == 503) {
+        out.key("headers").begin_object().key("Retry-After").begin_object();
+        out.field("description", "seconds until it may come again, where that is known");
+        out.key("schema").raw(text_schema).end_object().end_object();
+    }
+    out.key("content").begin_object().key(json_type).begin_object();
+    out.key("schema").raw(reference(error_schema(shape))).key("example").raw(example);
+    out.end_object().end_object().end_object();
+}
+
+void write_error_replies(JsonWriter& out) {
+    out.key("responses").begin_object();
+    for (const ErrorShape shape : {ErrorShape::openai, ErrorShape::anthropic})
+        for (const int status : error_statuses()) write_error_reply(out, shape, status);
+    out.end_object();
+}
+
+// ---- routes -------------------------------------------------------------------------------------
 
 void write_responses(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
     out.key("responses").begin_object().key(std::to_string(route.status)).begin_object();
@@ -94,10 +173,29 @@ void write_responses(JsonWriter& out, const Route& route, std::span<const Schema
         out.key("content").begin_object().key(route.type).begin_object();
         out.end_object().end_object();
     }
-    out.end_object().key("default").begin_object();
+    out.end_object();
+    for (const int status : error_statuses())
+        if (can_fail_with(route, status))
+            out.key(std::to_string(status))
+                .raw(reference(error_name(route.errors, status), "responses"));
+    out.key("default").begin_object();
     out.field("description", "an error; its code is one of the error table's");
-    write_content(out, route, "Error", schemas);
+    write_content(out, route, error_schema(route.errors), schemas);
     out.end_object().end_object();
+}
+
+// Requests without a key are taken while the store has none.
+constexpr std::string_view any_key = R"([{"bearer":[]},{"api_key":[]},{}])";
+constexpr std::string_view key_schemes =
+    R"({"bearer":{"type":"http","scheme":"bearer",)"
+    R"("description":"a key that pal keys create made"},"api_key":{"type":"apiKey","in":"header",)"
+    R"("name":"x-api-key","description":"the same, as Anthropic's clients send it"}})";
+
+// The part of the path that says whose routes these are.
+std::string_view tag_of(std::string_view pattern) {
+    for (const std::string_view tag : {"api", "v1", "internal"})
+        if (pattern.substr(1).starts_with(tag)) return tag;
+    return "probes";
 }
 
 void write_route(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
@@ -105,6 +203,8 @@ void write_route(JsonWriter& out, const Route& route, std::span<const Schema> sc
     for (char& c : method) c = static_cast<char>(c - 'A' + 'a');
     out.key(method).begin_object().field("operationId", operation_id(route));
     out.field("summary", route.summary);
+    out.key("tags").begin_array().string(tag_of(route.pattern)).end_array();
+    if (route.scope == Scope::open) out.key("security").begin_array().end_array();
     write_parameters(out, route);
     if (!route.request.empty()) {
         out.key("requestBody").begin_object();
@@ -146,7 +246,8 @@ std::string write_openapi(std::span<const Route> routes, std::span<const Schema>
     out.begin_object().field("openapi", "3.1.0").key("info").begin_object();
     out.field("title", "Palimpsest").field("version", "1");
     out.field("description", "Conversations that remember: keep every word, send what matters.");
-    out.end_object().key("paths").begin_object();
+    out.end_object().key("security").raw(any_key);
+    out.key("paths").begin_object();
     for (const std::string_view path : paths_of(routes)) {
         out.key(path).begin_object();
         for (const Route& route : routes)
@@ -155,7 +256,9 @@ std::string write_openapi(std::span<const Route> routes, std::span<const Schema>
     }
     out.end_object().key("components").begin_object().key("schemas").begin_object();
     for (const Schema& schema : schemas) out.key(schema.name).raw(schema.json);
-    out.end_object().end_object().end_object();
+    out.end_object();
+    write_error_replies(out);
+    out.key("securitySchemes").raw(key_schemes).end_object().end_object();
     return unwrapped(body);
 }
 

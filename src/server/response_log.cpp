@@ -16,7 +16,7 @@ constexpr Duration kept_for = std::chrono::hours(1);
 constexpr Duration announced_for = std::chrono::seconds(15);
 constexpr Duration renewed_every = std::chrono::seconds(5);
 constexpr Duration asked_every = std::chrono::milliseconds(500);
-constexpr auto between_looks = std::chrono::milliseconds(50);
+constexpr Duration silent_for = std::chrono::milliseconds(200);
 constexpr std::size_t chunk_bytes_max = 256u << 10;
 constexpr int background_threads = 64;
 constexpr std::size_t background_max = 1000;
@@ -60,9 +60,10 @@ LiveResponse::Piece LiveResponse::wait(std::size_t from, Duration patience) cons
     return {bytes_.substr(std::min(from, bytes_.size())), ended_};
 }
 
-ResponseLog::ResponseLog(Store& store, std::string tenant)
+ResponseLog::ResponseLog(Store& store, std::string tenant, Keeper& keeper)
     : store_(store),
       tenant_(std::move(tenant)),
+      keeper_(keeper),
       workers_(std::make_unique<Workers>(background_threads)) {}
 
 ResponseLog::~ResponseLog() {
@@ -78,23 +79,19 @@ void ResponseLog::interrupt() {
 void ResponseLog::stop() {
     interrupt();
     workers_.reset();  // Waits for them.
-    keeper_.request_stop();
-    if (keeper_.joinable()) keeper_.join();
 }
 
 std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptions options) {
     auto live = std::make_shared<LiveResponse>(id, options);
-    Kept record{.live = live};
+    Kept record{.live = live, .begun = system_now()};
     {
         const std::scoped_lock lock(mutex_);
         if (!live_.emplace(id, live).second) return nullptr;
         if (stopping_) live->stop();
     }
     if (options.background) announce(record);
-    if (!options.kept) return live;
-    const std::scoped_lock lock(mutex_);
-    kept_.insert_or_assign(id, std::move(record));
-    wake_keeper();
+    keeper_.add(
+        [this, record = std::move(record)](bool last) mutable { return look(record, last); });
     return live;
 }
 
@@ -102,7 +99,7 @@ std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptio
 void ResponseLog::close(const std::shared_ptr<LiveResponse>& live) {
     live->end();
     const std::scoped_lock lock(mutex_);
-    if (!kept_.contains(live->id())) live_.erase(live->id());
+    if (!live->options().kept) live_.erase(live->id());
 }
 
 std::shared_ptr<LiveResponse> ResponseLog::find(const std::string& id) const {
@@ -198,20 +195,7 @@ void ResponseLog::forget(const LogId& log) {
     }
 }
 
-void ResponseLog::put_later(RecordWrite write) {
-    const std::scoped_lock lock(mutex_);
-    later_.push_back(std::move(write));
-    wake_keeper();
-}
-
-// ---- the keeper ---------------------------------------------------------------------------------
-
-// Started when there is something to keep: most tenants never have.
-void ResponseLog::wake_keeper() {
-    if (!keeper_.joinable())
-        keeper_ = std::jthread([this](const std::stop_token& stop) { keep_all(stop); });
-    woken_.notify_all();
-}
+// ---- on the keeper's thread ---------------------------------------------------------------------
 
 void ResponseLog::announce(Kept& kept) {
     kept.renewed = system_now();
@@ -222,8 +206,9 @@ void ResponseLog::announce(Kept& kept) {
 
 // Events that could not be kept are tried again at the next look, unless it has ended: the log has
 // the answer.
-bool ResponseLog::keep(Kept& kept) {
+bool ResponseLog::keep_events(Kept& kept) {
     const LiveResponse::Piece piece = kept.live->wait(kept.written, Duration::zero());
+    if (!kept.live->options().kept) return !piece.ended;
     for (std::size_t at = 0; at < piece.bytes.size(); at += chunk_bytes_max) {
         const std::string chunk = piece.bytes.substr(at, chunk_bytes_max);
         const auto version = store_.put_record(
@@ -234,9 +219,16 @@ bool ResponseLog::keep(Kept& kept) {
         kept.written += chunk.size();
         ++kept.chunks;
     }
-    if (piece.ended) return false;
+    return !piece.ended;
+}
+
+bool ResponseLog::look(Kept& kept, bool last) {
+    if (!keep_events(kept) || last) {
+        settle(kept);
+        return false;
+    }
     const Time now = system_now();
-    if (now - kept.renewed >= renewed_every) announce(kept);
+    if (now - kept.begun >= silent_for && now - kept.renewed >= renewed_every) announce(kept);
     if (kept.live->options().background && now - kept.asked >= asked_every) {
         kept.asked = now;
         if (store_.get_record({tenant_, std::string(cancel_space), kept.live->id()}))
@@ -245,34 +237,14 @@ bool ResponseLog::keep(Kept& kept) {
     return true;
 }
 
-void ResponseLog::keep_all(const std::stop_token& stop) {
-    for (;;) {
-        std::vector<std::pair<std::string, Kept>> due;
-        std::vector<RecordWrite> later;
-        {
-            std::unique_lock lock(mutex_);
-            woken_.wait(lock, stop, [&] { return !kept_.empty() || !later_.empty(); });
-            if (stop.stop_requested() && kept_.empty() && later_.empty()) return;
-            due.assign(kept_.begin(), kept_.end());
-            later.swap(later_);
-        }
-        for (const RecordWrite& write : later) (void)store_.put_record(write);
-        for (auto& [id, kept] : due) settle(id, kept, keep(kept) && !stop.stop_requested());
-        std::unique_lock lock(mutex_);
-        woken_.wait_for(lock, stop, between_looks, [] { return false; });
-    }
-}
-
-void ResponseLog::settle(const std::string& id, const Kept& kept, bool more) {
+// Whoever waits for it on another server need not wait until its record ends by itself.
+void ResponseLog::settle(const Kept& kept) {
+    const std::string& id = kept.live->id();
+    if (kept.renewed != Time{})
+        (void)store_.put_record({.key = {tenant_, std::string(running_space), id}});
     const std::scoped_lock lock(mutex_);
-    const auto now = kept_.find(id);
-    if (now == kept_.end()) return;
-    if (more) {
-        now->second = kept;
-        return;
-    }
-    kept_.erase(now);
-    live_.erase(id);
+    const auto found = live_.find(id);
+    if (found != live_.end() && found->second == kept.live) live_.erase(found);
 }
 
 }  // namespace palimpsest

@@ -2,9 +2,9 @@
 //
 // A server that makes a response tells its events to whoever follows it here, and keeps them in the
 // store for an hour, so that a client whose connection broke, or another server, replays them from
-// any number on. One thread writes them, several events at a time: no event waits for the store. A
+// any number on. The keeper writes them, several events at a time: no event waits for the store. A
 // record says that the response is being made; without it and without an answer in the log the
-// process that made it is gone.
+// process that made it is gone. What is over in a moment has none.
 //
 // Records: space "responses", ID: it is being made (15 s, renewed). "response_events",
 // ID/NUMBER: bytes of its stream. "response_cancels", ID: someone wants it to stop.
@@ -17,11 +17,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "net/workers.h"
 #include "palimpsest/store.h"
+#include "server/keeper.h"
 
 namespace palimpsest {
 
@@ -63,9 +63,9 @@ private:
 
 class ResponseLog {
 public:
-    // The store must outlive it.
-    ResponseLog(Store& store, std::string tenant);
-    ~ResponseLog();  // stops what runs in the background, keeps what there is of it
+    // The store must outlive it, and it the keeper's thread.
+    ResponseLog(Store& store, std::string tenant, Keeper& keeper);
+    ~ResponseLog();  // stops what runs in the background
     ResponseLog(const ResponseLog&) = delete;
     ResponseLog& operator=(const ResponseLog&) = delete;
 
@@ -88,37 +88,32 @@ public:
     Result<std::size_t> count_deleted(const LogId& log);  // of the responses of that log
     // Removes every kept event of the responses of one log.
     void forget(const LogId& log);
-    // Writes a record soon; what is lost in a crash is lost.
-    void put_later(RecordWrite write);
-
     // What is being made here ends now, with what there is of it; nothing new begins.
     void interrupt();
-    void stop();  // as the destructor; nobody may use it any more but for reading
+    // As the destructor; nobody may use it any more but for reading. The keeper keeps what there
+    // is.
+    void stop();
 
 private:
     struct Kept {
         std::shared_ptr<LiveResponse> live = {};
         std::size_t written = 0, chunks = 0;
-        Time renewed = {}, asked = {};
+        Time begun = {}, renewed = {}, asked = {};
     };
-    void wake_keeper();  // with the mutex held
-    void keep_all(const std::stop_token& stop);
-    // False: it has ended and all of it is kept.
-    bool keep(Kept& kept);
+    // On the keeper's thread. False: it has ended and all of it is kept.
+    bool look(Kept& kept, bool last);
+    bool keep_events(Kept& kept);
     void announce(Kept& kept);
-    void settle(const std::string& id, const Kept& kept, bool more);
+    void settle(const Kept& kept);
 
     Store& store_;
     const std::string tenant_;
+    Keeper& keeper_;
     mutable std::mutex mutex_;
-    std::condition_variable_any woken_;
     std::map<std::string, std::shared_ptr<LiveResponse>> live_;
-    std::map<std::string, Kept> kept_;
-    std::vector<RecordWrite> later_;
     std::size_t running_ = 0;
     bool stopping_ = false;
     std::unique_ptr<Workers> workers_;
-    std::jthread keeper_;
 };
 
 }  // namespace palimpsest

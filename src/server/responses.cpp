@@ -309,6 +309,12 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
     return is_true(call, "stream") ? follow(call, turn->state.id) : std::move(reply);
 }
 
+// Only a repeat can be under way on another server. One whose server died is answered here.
+Result<bool> runs_elsewhere(Call& call, const std::string& id) {
+    if (call.key.empty() || call.site.responses->find(id)) return false;
+    return call.site.responses->is_running(id);
+}
+
 Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     const bool keyed = !call.key.empty();
     PAL_CHECK(find_retry_key(call));
@@ -323,9 +329,16 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     PAL_TRY(begun, begin_response(call, said, turn));
     turn.state.id = position_id(response_prefix, begun.log, begun.turn);
     turn.state.conversation = begun.name.id;
-    if (begun.already) return answer_again(call, turn.state.id);
-    turn.begun = std::move(begun);
     const bool background = is_true(call, "background"), stream = is_true(call, "stream");
+    PAL_TRY(elsewhere, runs_elsewhere(call, turn.state.id));
+    if (elsewhere && !background && !stream) {
+        await_response(call.site, turn.state.id, join_patience, call.out->stop());
+        PAL_TRY(ended, begin_response(call, said, turn));
+        begun = std::move(ended);
+    }
+    if (begun.already || (elsewhere && (background || stream)))
+        return answer_again(call, turn.state.id);
+    turn.begun = std::move(begun);
     turn.live = call.site.responses->open(turn.state.id, {background || stream, background});
     if (!turn.live) return answer_again(call, turn.state.id);
     if (!background && !stream) return answer_whole(turn);

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "server/gateway.h"
-#include "server/response_log.h"
+#include "server/keeper.h"
 
 namespace palimpsest {
 namespace {
@@ -30,7 +30,8 @@ Result<void> find_retry_key(Call& call) {
         if (kept.error().code != ErrorCode::not_found) return std::unexpected(kept.error());
     }
     call.key = "retry-" + hex(random_log_id());
-    call.site.responses->put_later({.key = record, .value = call.key, .ttl = kept_for});
+    call.site.keeper->put_later(call.site.memory.store(),
+                                {.key = record, .value = call.key, .ttl = kept_for});
     return {};
 }
 

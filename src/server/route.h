@@ -26,6 +26,7 @@ namespace palimpsest {
 struct Route;
 class RequestMeters;
 class RunningTurns;
+class Keeper;
 class ResponseLog;
 class RequestTrace;
 class Tracer;
@@ -40,6 +41,7 @@ struct Site {
     std::string tenant;       // whose conversations these are
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
     std::shared_ptr<const std::string> openapi = {};
+    std::shared_ptr<Keeper> keeper = {};          // of all tenants; never null
     std::shared_ptr<ResponseLog> responses = {};  // those that are being made; never null
     std::shared_ptr<RequestMeters> meters = {};   // never null
     std::shared_ptr<Tracer> tracer = {};          // null: nothing is traced
@@ -151,6 +153,7 @@ struct Route {
     Result<RouteReply> (*again)(Call& call, Seq seq) = nullptr;
     Lane lane = Lane::quick;                     // slow: it waits for a model
     bool asks_model = false;                     // on the budget of the caller's key
+    std::string_view events = {};                // the schema of its stream, where it has one
     bool streams = false;                        // it can answer with server-sent events
     BodyKind body = BodyKind::json;              // how the body is read, where there is one
     std::string_view type = "application/json";  // of the reply

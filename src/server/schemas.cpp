@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/event_schemas.h"
 #include "server/gateway_schemas.h"
 #include "server/openai_schemas.h"
 #include "server/state_schemas.h"
@@ -448,7 +449,8 @@ consteval auto joined(const Schema (&... tables)[Sizes]) {
     ((end = std::ranges::copy(tables, end).out), ...);
     return all;
 }
-constexpr auto all_schemas = joined(table, openai_schemas, gateway_schemas, state_schemas);
+constexpr auto all_schemas =
+    joined(table, openai_schemas, gateway_schemas, state_schemas, event_schemas);
 
 }  // namespace
 

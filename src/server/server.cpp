@@ -11,6 +11,7 @@
 #include "server/acts.h"
 #include "server/guard.h"
 #include "server/job_runner.h"
+#include "server/keeper.h"
 #include "server/openapi.h"
 #include "server/request_meters.h"
 #include "server/request_trace.h"
@@ -268,6 +269,7 @@ Site make_site(Memory& memory, Models models, const ServerOptions& options) {
             .store_token = options.store_token,
             .openapi =
                 std::make_shared<const std::string>(write_openapi(routes(), palimpsest::schemas())),
+            .keeper = std::make_shared<Keeper>(),
             .meters = std::make_shared<RequestMeters>(),
             .tracer = options.tracer,
             .probe = std::make_shared<UpstreamProbe>(),

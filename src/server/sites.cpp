@@ -1,5 +1,6 @@
 #include "server/sites.h"
 
+#include "server/keeper.h"
 #include "server/response_log.h"
 #include "server/running_turns.h"
 
@@ -16,7 +17,8 @@ Site& Sites::of(const std::string& tenant) {
         site = std::make_unique<Site>(open_);
         site->tenant = tenant;
         site->running = std::make_shared<RunningTurns>();
-        site->responses = std::make_shared<ResponseLog>(site->memory.store(), tenant);
+        site->responses =
+            std::make_shared<ResponseLog>(site->memory.store(), tenant, *site->keeper);
     }
     return *site;
 }
@@ -36,6 +38,7 @@ void Sites::interrupt() {
 void Sites::stop() {
     const std::lock_guard lock(mutex_);
     for (const auto& [name, site] : sites_) site->responses->stop();
+    open_.keeper->stop();
 }
 
 }  // namespace palimpsest

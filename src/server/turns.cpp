@@ -13,8 +13,11 @@
 #include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/asked_model.h"
+#include "server/keeper.h"
 #include "server/replay.h"
 #include "server/rest.h"
+#include "server/running_turns.h"
+#include "server/turn_beacon.h"
 #include "server/turn_body.h"
 #include "server/turn_hold.h"
 #include "server/turn_log.h"
@@ -120,6 +123,9 @@ struct OpenTurn {
     Begun begun = {};
     std::string tools = {}, parameters = {};
     FormatId format = FormatId::openai_chat;  // of these
+    // While it is answered: its repeats wait, here and elsewhere.
+    RunningTurns::Seat seat = {};
+    TurnBeacon beacon = {};
 };
 
 struct Told {
@@ -163,6 +169,21 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     PAL_TRY(finished, finish_traced(*turn.trace, turn.memory, turn.begun, *answer));
     hold.answered();
     return Told{*std::move(answer), std::move(finished)};
+}
+
+// Begins a turn, or waits for the one that this repeats.
+Result<Begun> begin_or_join(Call& call, const ConversationId& name, std::string_view messages,
+                            std::string_view model, RunningTurns::Seat& seat) {
+    if (call.key.empty()) return begin_from(call, name, messages, model);
+    auto entered = call.site.running->enter(name.id + "\n" + call.key, call.out->stop());
+    if (!entered.seat.held())
+        return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
+    seat = std::move(entered.seat);
+    PAL_TRY(begun, begin_from(call, name, messages, model));
+    if (begun.already) return std::move(begun);
+    PAL_TRY(met, await_elsewhere(call.site.memory.store(), begun, call.out->stop()));
+    if (!met) return std::move(begun);
+    return begin_from(call, name, messages, model);
 }
 
 std::string start_event(const Begun& begun) {
@@ -293,16 +314,21 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(name, new_name(call, "conversation_id"));
     PAL_TRY(asked, model_name_of(call, name));
     PAL_TRY(model, choose_model(call, asked));
-    PAL_TRY(begun, begin_from(call, name, messages, model->name()));
+    RunningTurns::Seat seat;
+    PAL_TRY(begun, begin_or_join(call, name, messages, model->name(), seat));
     PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(format, format_of(call));
+    TurnBeacon beacon;
+    if (!begun.already) beacon = TurnBeacon(*call.site.keeper, call.site.memory.store(), begun);
     const auto turn = std::make_shared<OpenTurn>(OpenTurn{.memory = call.site.memory,
                                                           .model = model,
                                                           .trace = call.trace,
                                                           .begun = std::move(begun),
                                                           .tools = raw_of(call, "tools"),
                                                           .parameters = std::move(parameters),
-                                                          .format = format});
+                                                          .format = format,
+                                                          .seat = std::move(seat),
+                                                          .beacon = std::move(beacon)});
     const std::optional<JsonValue> stream = call.field("stream");
     if (stream && stream->boolean() == true)
         return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};

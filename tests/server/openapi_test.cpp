@@ -64,6 +64,39 @@ TEST(openapi, describes_every_route_with_its_reply_and_an_example) {
     }
 }
 
+TEST(openapi, shows_every_stream_with_an_example_of_its_events) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    for (const Route& route : routes()) {
+        EXPECT_EQ(route.streams, !route.events.empty()) << route.pattern;
+        if (!route.streams) continue;
+        const JsonValue operation =
+            *document.root().find("paths")->find(route.pattern)->find(lower(route.method));
+        const auto stream = operation.find("responses")
+                                ->find(std::to_string(route.status))
+                                ->find("content")
+                                ->find("text/event-stream");
+        ASSERT_TRUE(stream) << route.pattern;
+        EXPECT_NE(stream->find("example")->string().find("data: {"), std::string::npos);
+        EXPECT_TRUE(stream->find("example")->string().ends_with("\n\n")) << route.pattern;
+    }
+}
+
+TEST(openapi, describes_every_error_of_the_table_in_the_shape_of_its_route) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    const JsonValue replies = *document.root().find("components")->find("responses");
+    const SchemaSet set;
+    for (const ErrorInfo& row : error_table())
+        for (const std::string shape : {"Error", "AnthropicError"}) {
+            const auto reply = replies.find(shape + std::to_string(row.http_status));
+            ASSERT_TRUE(reply) << row.name;
+            EXPECT_NE(reply->find("description")->string().find(row.name), std::string::npos);
+            const JsonValue content = *reply->find("content")->find("application/json");
+            EXPECT_TRUE(set.check(shape, *content.find("example"))) << row.name;
+        }
+}
+
 TEST(openapi, describes_nothing_that_is_not_in_the_table) {
     const std::string text = write_openapi(routes(), schemas());
     const JsonDocument document = parse_json(text).value();
@@ -91,6 +124,10 @@ TEST(openapi, refers_only_to_schemas_that_exist_and_are_no_references) {
         const auto ref = value.find("$ref");
         if (!ref) return;
         const std::string_view name = ref->string().substr(ref->string().rfind('/') + 1);
+        if (ref->string().starts_with("#/components/responses/")) {
+            EXPECT_TRUE(document.root().find("components")->find("responses")->find(name)) << name;
+            return;
+        }
         ASSERT_TRUE(is_schema_name(name)) << name;
         const auto target = document.root().find("components")->find("schemas")->find(name);
         EXPECT_FALSE(target->find("$ref")) << name;
