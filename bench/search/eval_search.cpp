@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "cached_vectors.h"
 #include "cases.h"
 #include "core/rank.h"
 
@@ -62,18 +63,34 @@ void score_budget(const Case& one, const Question& question, const std::vector<R
     figures[name][""].add(share);
 }
 
+// Null: by words alone.
 Figures evaluate(const std::vector<Case>& cases, const std::vector<double>& budgets,
-                 const RankWeights& weights) {
+                 const RankWeights& weights, CachedVectors* vectors) {
     Figures figures;
     Stemmer stemmer;
     for (const Case& one : cases) {
         WordIndex index;
-        for (std::size_t u = 0; u < one.units.size(); ++u)
+        PassageVectors passages;
+        for (std::size_t u = 0; u < one.units.size(); ++u) {
             index.add({Seq{u + 1}, one.units[u].at, one.units[u].role, one.units[u].text, {}},
                       stemmer);
+            passages.add(u, one.units[u].text);
+        }
         index.freeze();
-        for (const Question& question : one.questions) {
-            const RankScope scope{&index, seq_max};
+        std::vector<std::string> asked;
+        for (const Question& question : one.questions) asked.push_back(question.text);
+        std::vector<float> questions;
+        if (vectors) questions = vectors->of(asked, true);
+        if (vectors) passages.rows = vectors->of(passages.texts, false);
+        for (std::size_t q = 0; q < one.questions.size(); ++q) {
+            const Question& question = one.questions[q];
+            RankScope scope{&index, seq_max};
+            std::vector<VectorRow> near;
+            if (vectors)
+                near = passages.near(
+                    std::span(questions).subspan(q * vectors->dimension(), vectors->dimension()),
+                    one.units.size());
+            scope.vectors = near;
             const SearchQuery query = read_query(question.text, index.languages(), stemmer);
             const auto ranked = rank({&scope, 1}, query, {}, one.units.size(), weights);
             for (const std::size_t k : {5, 10, 20, 50})
@@ -105,7 +122,10 @@ double* weight_named(RankWeights& w, std::string_view name) {
                                                       {"stretch_b", &w.stretch_b},
                                                       {"common", &w.common},
                                                       {"prior", &w.prior},
-                                                      {"prior_words", &w.prior_words}};
+                                                      {"prior_words", &w.prior_words},
+                                                      {"vector", &w.vector},
+                                                      {"vector_stretch", &w.vector_stretch},
+                                                      {"vector_best", &w.vector_best}};
     const auto at = rows.find(name);
     return at == rows.end() ? nullptr : at->second;
 }
@@ -115,19 +135,57 @@ double at(const Figures& f, const char* name) {
     return found == f.end() ? 0 : found->second.at("").percent();
 }
 
+struct Sets {
+    std::vector<Case> locomo = {}, beam = {}, large = {}, bfcl = {}, longmem = {};
+};
+
+void run(const Sets& sets, const RankWeights& weights, CachedVectors* vectors, bool brief) {
+    const auto held = [&](const std::vector<Case>& cases, const std::vector<double>& budgets) {
+        return evaluate(cases, budgets, weights, vectors);
+    };
+    const Figures locomo = held(sets.locomo, {512, 1024, 2048, 4096});
+    const Figures beam = held(sets.beam, {8192}), large = held(sets.large, {8192});
+    const Figures bfcl = held(sets.bfcl, {}), longmem = held(sets.longmem, {});
+    std::printf("%s\n", vectors ? "== hybrid" : "== lexical");
+    std::printf(
+        "R@5 %.1f R@10 %.1f R@50 %.1f | 1k %.1f 2k %.1f 4k %.1f | beam %.1f %.1f | bfcl %.1f "
+        "| lme R@5 %.1f\n",
+        at(locomo, "R@5"), at(locomo, "R@10"), at(locomo, "R@50"), at(locomo, "coverage 1024"),
+        at(locomo, "coverage 2048"), at(locomo, "coverage 4096"), at(beam, "coverage 8192"),
+        at(large, "coverage 8192"), at(bfcl, "hit@5"), at(longmem, "R@5"));
+    if (brief) return;
+    print("LoCoMo (1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial)", locomo,
+          true);
+    print("BEAM 100k", beam, true);
+    print("BEAM 500k", large, true);
+    print("BFCL memory", bfcl, false);
+    print("LongMemEval excerpt (sessions)", longmem, false);
+}
+
+// The weights that the build has fetched, and vectors that were made before, lie beside it.
+std::unique_ptr<CachedVectors> open_vectors(const char* program) {
+    const auto cache = std::filesystem::absolute(program).parent_path().parent_path() / "cache";
+    auto embedder =
+        make_local_embedder((cache / "local-embedder" / "bge-small-en-v1.5.onnx").string());
+    if (embedder)
+        return std::make_unique<CachedVectors>(*std::move(embedder), cache / "eval-vectors");
+    std::printf("words only: %s\n", embedder.error().message.c_str());
+    return nullptr;
+}
+
 }  // namespace
 
-// eval_search [--short] [NAME=VALUE...]: weights other than the built-in ones.
+// eval_search [--short] [--locomo] [NAME=VALUE...]: less to print, less to read, weights other than
+// the built-in ones.
 int main(int argc, char** argv) {
     const char* data = std::getenv("PAL_DATA");
     if (!data) return std::puts("skipped: PAL_DATA names no folder"), 0;
     RankWeights weights;
-    bool brief = false;
+    bool brief = false, locomo_alone = false;
     for (int i = 1; i < argc; ++i) {
-        if (!std::strcmp(argv[i], "--short")) {
-            brief = true;
-            continue;
-        }
+        brief |= !std::strcmp(argv[i], "--short");
+        locomo_alone |= !std::strcmp(argv[i], "--locomo");
+        if (!std::strncmp(argv[i], "--", 2)) continue;
         const char* equals = std::strchr(argv[i], '=');
         double* weight =
             equals ? weight_named(weights, {argv[i], std::size_t(equals - argv[i])}) : nullptr;
@@ -135,30 +193,16 @@ int main(int argc, char** argv) {
         *weight = std::atof(equals + 1);
     }
     const std::string folder = data;
-    const Figures locomo = evaluate(read_locomo(folder), {512, 1024, 2048, 4096}, weights);
-    std::vector<Case> beam = read_messages_file(folder + "/beam_dev.jsonl.gz"), large;
-    std::erase_if(
-        beam, [&](Case& one) { return one.units.size() > 600 && (large.push_back(one), true); });
-    const Figures beam_small = evaluate(beam, {8192}, weights);
-    const Figures beam_large = evaluate(large, {8192}, weights);
-    const Figures bfcl =
-        evaluate(read_messages_file(folder + "/bfcl_memory_dev.jsonl.gz"), {}, weights);
-    const Figures longmem = evaluate(read_longmemeval(folder), {}, weights);
-    if (brief) {
-        std::printf(
-            "R@5 %.1f R@10 %.1f R@50 %.1f | 1k %.1f 2k %.1f 4k %.1f | beam %.1f %.1f | bfcl %.1f "
-            "| lme R@5 %.1f\n",
-            at(locomo, "R@5"), at(locomo, "R@10"), at(locomo, "R@50"), at(locomo, "coverage 1024"),
-            at(locomo, "coverage 2048"), at(locomo, "coverage 4096"),
-            at(beam_small, "coverage 8192"), at(beam_large, "coverage 8192"), at(bfcl, "hit@5"),
-            at(longmem, "R@5"));
-        return 0;
+    Sets sets{.locomo = read_locomo(folder)};
+    if (!locomo_alone) {
+        sets.beam = read_messages_file(folder + "/beam_dev.jsonl.gz");
+        std::erase_if(sets.beam, [&](Case& one) {
+            return one.units.size() > 600 && (sets.large.push_back(one), true);
+        });
+        sets.bfcl = read_messages_file(folder + "/bfcl_memory_dev.jsonl.gz");
+        sets.longmem = read_longmemeval(folder);
     }
-    print("LoCoMo (1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial)", locomo,
-          true);
-    print("BEAM 100k", beam_small, true);
-    print("BEAM 500k", beam_large, true);
-    print("BFCL memory", bfcl, false);
-    print("LongMemEval excerpt (sessions)", longmem, false);
+    run(sets, weights, nullptr, brief);
+    if (const auto vectors = open_vectors(argv[0])) run(sets, weights, vectors.get(), brief);
     return 0;
 }

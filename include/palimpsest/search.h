@@ -51,7 +51,7 @@ struct SearchRequest {
 
 // What a score is made of; the parts add up to it.
 struct ScorePart {
-    std::string_view name = {};  // own, near, stretch, prior; hybrid: lexical, vector
+    std::string_view name = {};  // own, vector, near, stretch, prior
     double value = 0;
 };
 struct SearchHit {

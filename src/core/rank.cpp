@@ -114,11 +114,39 @@ private:
     std::vector<Ranked> heap_;  // the worst of them in front
 };
 
+// How near all messages of the scope are, so that one can be told to be nearer than they.
+class Closeness {
+public:
+    explicit Closeness(std::span<const RankScope> scopes) {
+        double squares = 0;
+        for (const RankScope& scope : scopes)
+            for (const VectorRow& row : scope.vectors) {
+                if (row.cosine < -1) continue;
+                ++count_;
+                mean_ += row.cosine;
+                squares += double{row.cosine} * row.cosine;
+            }
+        if (count_ == 0) return;
+        mean_ /= count_;
+        deviation_ = std::sqrt(std::max(squares / count_ - mean_ * mean_, 0.0));
+    }
+    bool known() const { return count_ > 0; }
+    // In deviations above the mean; of messages that are all alike each is as near as one can be.
+    double above(float cosine) const {
+        if (cosine < -1) return 0;
+        return deviation_ < 1e-6 ? 1 : std::max((cosine - mean_) / deviation_, 0.0);
+    }
+
+private:
+    double count_ = 0, mean_ = 0, deviation_ = 0;
+};
+
 // Room for the scores of one log, used for one after the other: what was touched is made 0 again,
 // so that a log costs what was found in it and not its length.
 struct Workspace {
     std::vector<double> own = {};                             // by passage
     std::vector<std::pair<double, std::uint32_t>> best = {};  // by message: score and passage
+    std::vector<double> vector = {};                          // by message: its part of the score
     std::vector<double> stretch = {};
     std::vector<std::uint32_t> passages = {}, messages = {};  // that were touched
 };
@@ -150,6 +178,7 @@ public:
     void score(const Totals& totals, Workspace& room) const {
         room.own.resize(std::max(room.own.size(), index_->passages().size()));
         room.best.resize(std::max(room.best.size(), index_->messages().size()));
+        room.vector.resize(room.best.size());
         room.stretch.assign(index_->stretches().size(), 0);
         const double mean = std::max(totals.words / std::max(totals.passages, 1.0), 1.0);
         const double mean_stretch = std::max(totals.words / std::max(totals.stretches, 1.0), 1.0);
@@ -165,6 +194,43 @@ public:
         std::ranges::sort(room.passages);
         if (!query_->quotes.empty()) keep_quotes(room);
         best_passages(room);
+    }
+
+    void weigh_stretches(Workspace& room) const {
+        for (double& stretch : room.stretch) stretch *= weights_->stretch;
+    }
+
+    // Adds what each message gains by its vector, and what its stretch has of the best of them.
+    void add_vectors(std::span<const VectorRow> rows, const Closeness& all, double scale,
+                     Workspace& room) const {
+        const std::size_t before = room.messages.size();
+        for (std::uint32_t m = 0; m < rows.size(); ++m) {
+            const double gain = scale * all.above(rows[m].cosine);
+            if (gain <= 0) continue;
+            if (room.best[m].first == 0) {
+                room.best[m].second = rows[m].passage;
+                room.messages.push_back(m);
+            }
+            room.best[m].first += gain;
+            room.vector[m] = gain;
+        }
+        std::inplace_merge(room.messages.begin(),
+                           room.messages.begin() + static_cast<std::ptrdiff_t>(before),
+                           room.messages.end());
+        std::vector<double> best(room.stretch.size());
+        for (const std::uint32_t m : room.messages) {
+            double& most = best[index_->messages()[m].stretch];
+            most = std::max(most, room.best[m].first);
+        }
+        for (std::size_t s = 0; s < best.size(); ++s)
+            room.stretch[s] =
+                weights_->vector_stretch * room.stretch[s] + weights_->vector_best * best[s];
+    }
+
+    static double best_of(const Workspace& room) {
+        double best = 0;
+        for (const std::uint32_t m : room.messages) best = std::max(best, room.best[m].first);
+        return best;
     }
 
     void collect(std::uint32_t scope, Seq upto, bool neighbours, const RowFilter& filter,
@@ -187,7 +253,10 @@ public:
 
     static void clear(Workspace& room) {
         for (const std::uint32_t passage : room.passages) room.own[passage] = 0;
-        for (const std::uint32_t message : room.messages) room.best[message] = {0, 0};
+        for (const std::uint32_t message : room.messages) {
+            room.best[message] = {0, 0};
+            room.vector[message] = 0;
+        }
         room.passages.clear();
         room.messages.clear();
     }
@@ -248,10 +317,11 @@ private:
                           const Workspace& room) const {
         const MessageRow& row = index_->messages()[m];
         Ranked ranked{scope, static_cast<std::uint32_t>(m), room.best[m].second, {row.seq}, {}, 0};
-        ranked.parts.own = room.best[m].first;
+        ranked.parts.vector = room.vector[m];
+        ranked.parts.own = room.best[m].first - room.vector[m];
         ranked.parts.near = weights_->near * std::max(best_at(m, -1, room), best_at(m, 1, room)) +
                             weights_->far * std::max(best_at(m, -2, room), best_at(m, 2, room));
-        ranked.parts.stretch = weights_->stretch * room.stretch[row.stretch];
+        ranked.parts.stretch = room.stretch[row.stretch];
         if (static_cast<Role>(row.role) == Role::user)
             ranked.parts.prior =
                 prior / (1 + row.words / weights_->prior_words) * ranked.parts.sum();
@@ -265,11 +335,24 @@ private:
     std::vector<std::vector<Hit>> hits_;  // by asked word
 };
 
+// What the best message of all has by its words.
+double best_by_words(const std::vector<std::pair<std::uint32_t, LogScores>>& logs,
+                     const Totals& totals, Workspace& room) {
+    double best = 0;
+    for (const auto& [scope, scores] : logs) {
+        scores.score(totals, room);
+        best = std::max(best, LogScores::best_of(room));
+        LogScores::clear(room);
+    }
+    return best;
+}
+
 }  // namespace
 
 std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& query,
                          const RowFilter& filter, std::size_t limit, const RankWeights& weights) {
-    if (query.empty() || limit == 0) return {};
+    const Closeness closeness(scopes);
+    if ((query.empty() && !closeness.known()) || limit == 0) return {};
     BestOnes found(limit);
     Totals totals;
     totals.in_passages.resize(query.words.size());
@@ -281,14 +364,20 @@ std::vector<Ranked> rank(std::span<const RankScope> scopes, const SearchQuery& q
         totals.stretches += static_cast<double>(index.stretches().size());
         totals.words += static_cast<double>(index.words());
         LogScores scores(index, query, weights);
-        if (scores.empty()) continue;
+        if (scores.empty() && scopes[s].vectors.empty()) continue;
         scores.count(totals);
         logs.emplace_back(s, std::move(scores));
     }
-    const bool described = is_description(query, weights.description_words);
     Workspace room;
+    const double best = closeness.known() ? best_by_words(logs, totals, room) : 0;
+    const bool described = is_description(query, weights.description_words) || closeness.known();
     for (const auto& [scope, scores] : logs) {
         scores.score(totals, room);
+        if (closeness.known())
+            scores.add_vectors(scopes[scope].vectors, closeness,
+                               weights.vector * (best > 0 ? best : 1), room);
+        else
+            scores.weigh_stretches(room);
         scores.collect(scope, scopes[scope].upto, described, filter, room, found);
         LogScores::clear(room);
     }

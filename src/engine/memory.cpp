@@ -163,6 +163,7 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
     for (Said& one : said)
         batch.entries.push_back({MessageEntry{.message = std::move(one.message)}, one.at});
     for (const NoteEntry& note : request.notes) batch.entries.push_back({note, {}});
+    if (request.header.ttl) PAL_CHECK(forget_words(*state_, name));  // As below.
     PAL_TRY(done, state_->store->append(name, batch));
     if (!done.again) keep_hot(*state_, done.header, done.first, batch.entries);
     return Written{done.first, done.last, done.header, done.again,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -47,33 +46,17 @@ RowFilter filter_of(const IndexQuery& query, const std::vector<RankScope>& scope
         };
 }
 
-// Rank fusion: what stands high in both lists stands highest. The parts say what each list gave.
-constexpr double fusion_depth = 60, lexical_weight = 1, vector_weight = 1;
-constexpr std::size_t fused_depth = 200;
-
-std::vector<IndexHit> fused(const std::vector<IndexHit>& lexical,
-                            const std::vector<IndexHit>& vector, std::size_t limit) {
-    std::map<std::pair<std::size_t, Seq>, IndexHit> all;
-    const auto add = [&](const std::vector<IndexHit>& list, std::string_view name, double weight) {
-        for (std::size_t i = 0; i < list.size(); ++i) {
-            const auto [at, fresh] = all.try_emplace({list[i].scope, list[i].seq}, list[i]);
-            IndexHit& hit = at->second;
-            if (fresh) {
-                hit.parts.clear();
-                hit.score = 0;
-            }
-            const double share = weight / (fusion_depth + static_cast<double>(i));
-            hit.parts.push_back({name, share});
-            hit.score += share;
-        }
-    };
-    add(lexical, "lexical", lexical_weight);
-    add(vector, "vector", vector_weight);
-    std::vector<IndexHit> hits;
-    for (auto& [place, hit] : all) hits.push_back(std::move(hit));
-    std::ranges::stable_sort(hits, std::greater<>{}, &IndexHit::score);
-    hits.resize(std::min(limit, hits.size()));
-    return hits;
+// What was found of a log by vectors, beside its messages.
+std::vector<VectorRow> vector_rows(const WordIndex& words,
+                                   const std::vector<LogVectors::Found>& found) {
+    std::vector<VectorRow> rows(words.messages().size());
+    std::size_t m = 0;
+    for (const LogVectors::Found& one : found) {
+        while (m < rows.size() && words.messages()[m].seq < one.seq.value) ++m;
+        if (m < rows.size() && words.messages()[m].seq == one.seq.value)
+            rows[m] = {one.cosine, one.passage};
+    }
+    return rows;
 }
 
 }  // namespace
@@ -262,11 +245,24 @@ Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
         ++searches_;
     }
     if (query.mode == SearchMode::lexical) return search_words(query, opened);
-    if (query.mode == SearchMode::vector) return search_vectors(query, opened);
-    IndexQuery deep = query;
-    deep.limit = std::max(query.limit, fused_depth);
-    PAL_TRY(near, search_vectors(deep, opened));
-    return fused(search_words(deep, opened), near, query.limit);
+    PAL_TRY(asked, embed_query(query.text));
+    if (query.mode == SearchMode::vector) return search_vectors(query, asked, opened);
+    std::vector<std::vector<VectorRow>> rows;
+    for (std::size_t s = 0; s < opened.logs.size(); ++s) {
+        RankScope& scope = opened.scopes[s];
+        rows.push_back(vector_rows(*scope.words, opened.logs[s]->vectors.scan(asked, scope.upto)));
+        scope.vectors = rows.back();
+    }
+    return search_words(query, opened);
+}
+
+Result<std::vector<float>> StoreIndex::embed_query(const std::string& query) {
+    const std::string text = query.substr(0, query_bytes_max);
+    PAL_TRY(made, options_.embedder->embed_queries({&text, 1}));
+    if (made.size() != 1)
+        return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
+    normalize(made.front());
+    return std::move(made.front());
 }
 
 std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
@@ -282,24 +278,21 @@ std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
                         one.passage,
                         one.score,
                         {{"own", one.parts.own},
+                         {"vector", one.parts.vector},
                          {"near", one.parts.near},
                          {"stretch", one.parts.stretch},
                          {"prior", one.parts.prior}}});
     return hits;
 }
 
-Result<std::vector<IndexHit>> StoreIndex::search_vectors(const IndexQuery& query,
-                                                         const Opened& opened) {
-    const std::string text = query.text.substr(0, query_bytes_max);
-    PAL_TRY(made, options_.embedder->embed_queries({&text, 1}));
-    if (made.size() != 1)
-        return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
-    normalize(made.front());
+std::vector<IndexHit> StoreIndex::search_vectors(const IndexQuery& query,
+                                                 std::span<const float> asked,
+                                                 const Opened& opened) const {
     std::vector<IndexHit> hits;
     for (std::size_t s = 0; s < opened.logs.size(); ++s) {
         const auto& messages = opened.scopes[s].words->messages();
         for (const LogVectors::Found& one :
-             opened.logs[s]->vectors.scan(made.front(), opened.scopes[s].upto)) {
+             opened.logs[s]->vectors.scan(asked, opened.scopes[s].upto)) {
             const auto row =
                 std::ranges::lower_bound(messages, one.seq.value, {}, &MessageRow::seq);
             if (row == messages.end() || row->seq != one.seq.value) continue;

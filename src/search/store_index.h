@@ -71,7 +71,9 @@ private:
     IndexedLog facts_of(const Header& header, Kept& kept) const;
     struct Opened;  // the logs of one search
     std::vector<IndexHit> search_words(const IndexQuery& query, const Opened& opened) const;
-    Result<std::vector<IndexHit>> search_vectors(const IndexQuery& query, const Opened& opened);
+    std::vector<IndexHit> search_vectors(const IndexQuery& query, std::span<const float> asked,
+                                         const Opened& opened) const;
+    Result<std::vector<float>> embed_query(const std::string& query);
     void weigh(const LogId& log, const KeptPtr& kept);
 
     Store& store_;

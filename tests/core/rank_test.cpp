@@ -114,6 +114,47 @@ TEST(rank, counts_only_up_to_a_seq) {
     EXPECT_EQ(found.size(), 2u);
 }
 
+std::vector<Ranked> ranked_with(const WordIndex& index, std::string_view text,
+                                std::initializer_list<float> cosines) {
+    Stemmer stemmer;
+    std::vector<VectorRow> rows;
+    for (const float cosine : cosines) rows.push_back({cosine, 0});
+    const RankScope scope{&index, seq_max, rows};
+    return rank({&scope, 1}, read_query(text, index.languages(), stemmer), {}, 100);
+}
+
+TEST(rank_with_vectors, finds_what_has_no_asked_word) {
+    const WordIndex index = index_of({{"the automobile stopped"},
+                                      {"bread", Role::user, 300},
+                                      {"my dog sleeps", Role::user, 600}});
+    EXPECT_EQ(first_of(index, "car"), 0u);
+    const auto found = ranked_with(index, "car", {0.8f, 0.3f, 0.2f});
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found[0].seq, Seq{1});
+    EXPECT_GT(found[0].parts.vector, 0);
+    EXPECT_EQ(found[0].parts.own, 0);
+}
+
+TEST(rank_with_vectors, words_and_meaning_together_beat_each_alone) {
+    const WordIndex index = index_of({{"a red car", Role::user, 0},
+                                      {"the automobile is red", Role::user, 300},
+                                      {"a car park", Role::user, 600},
+                                      {"nothing of it", Role::user, 900}});
+    const auto found = ranked_with(index, "car", {0.7f, 0.7f, 0.1f, 0.1f});
+    ASSERT_GE(found.size(), 3u);
+    EXPECT_EQ(found[0].seq, Seq{1});
+    for (const Ranked& one : found) EXPECT_DOUBLE_EQ(one.score, one.parts.sum());
+}
+
+TEST(rank_with_vectors, one_message_alone_is_found_and_one_without_vector_by_its_words) {
+    const WordIndex one = index_of({{"the automobile stopped"}});
+    EXPECT_EQ(ranked_with(one, "car", {0.5f}).size(), 1u);
+    const WordIndex two = index_of({{"the automobile stopped"}, {"a car", Role::user, 300}});
+    const auto found = ranked_with(two, "car", {0.5f, -2.0f});
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].seq, Seq{2});
+}
+
 TEST(rank, parts_add_up) {
     const WordIndex index = index_of({{"apple pie"}, {"apple tree"}});
     for (const Ranked& one : ranked(index, "apple pie"))

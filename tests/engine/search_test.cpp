@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "support/engine.h"
 
@@ -231,6 +232,19 @@ TEST(search, keeps_no_words_longer_than_their_conversation_lives) {
     ASSERT_EQ(kept().size(), 1u);
     EXPECT_TRUE(kept()[0].expires);
     EXPECT_EQ(found(memory, {.query = "swordfish"}), Found{"alice:1"});
+}
+
+TEST(search, keeps_no_words_longer_than_an_append_lets_their_conversation_live) {
+    Memory memory = talk({"the password is swordfish", "noted"});
+    ASSERT_TRUE(memory.reindex({.tenant = "t"}).has_value());
+    HeaderPatch patch;
+    patch.ttl = Duration(std::chrono::milliseconds(30));
+    ASSERT_TRUE(memory.append(alice, {.messages = user("and keep it"), .header = patch}));
+    const auto kept = memory.store().list_records({.tenant = "t", .space = "search"});
+    ASSERT_TRUE(kept.has_value());
+    EXPECT_TRUE(kept->empty());
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    EXPECT_EQ(found(memory, {.query = "swordfish"}), Found{});
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(vector_search, hybrid_scores_are_the_sum_of_their_parts) {
     ASSERT_TRUE(page.has_value());
     ASSERT_FALSE(page->hits.empty());
     EXPECT_EQ(page->hits[0].seq, Seq{3});
-    EXPECT_EQ(page->hits[0].parts.size(), 2u);
+    EXPECT_EQ(page->hits[0].parts.size(), 5u);
     double sum = 0;
     for (const ScorePart& part : page->hits[0].parts) sum += part.value;
     EXPECT_DOUBLE_EQ(sum, page->hits[0].score);
