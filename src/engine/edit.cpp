@@ -177,20 +177,25 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
     }
 }
 
+namespace {
+
+std::string no_message_text(const Header& header, Seq seq) {
+    return "there is no message at seq " + std::to_string(seq.value) + "; the log ends at seq " +
+           std::to_string(header.end.value) + ", `pal log ID` lists what is at each";
+}
+
+}  // namespace
+
 Result<std::vector<Seq>> group_around(Store& store, const Header& header, Seq seq) {
     for (std::uint64_t reach = 64;; reach *= 4) {
         ReadQuery query{.ranges = {}, .kinds = only(EntryKind::message)};
         query.content = false;
         const Range range{std::max(seq - reach, Seq{1}), std::min(seq + reach, header.end)};
-        if (range.empty())
-            return fail(ErrorCode::not_found,
-                        "there is no message at seq " + std::to_string(seq.value));
+        if (range.empty()) return fail(ErrorCode::not_found, no_message_text(header, seq));
         query.ranges = {range};
         PAL_TRY(entries, read_lineage(store, header, query));
         Window window = group_in(shapes_of(entries), seq);
-        if (window.members.empty())
-            return fail(ErrorCode::not_found,
-                        "there is no message at seq " + std::to_string(seq.value));
+        if (window.members.empty()) return fail(ErrorCode::not_found, no_message_text(header, seq));
         const bool everything = range.from == Seq{1} && range.to == header.end;
         if (window.whole || everything) return std::move(window.members);
     }

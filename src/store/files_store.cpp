@@ -45,7 +45,8 @@ Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) 
     if (!options.clock) options.clock = system_now;
     std::error_code ignored;
     if (!fs::exists(path, ignored) && !options.create)
-        return fail(ErrorCode::not_found, "there is no store at " + path);
+        return fail(ErrorCode::not_found, "there is no store at " + path +
+                                              "; the first `pal append` or `pal serve` makes it");
     PAL_TRY(lock, StoreLock::take(path, options.holder));
     PAL_CHECK(make_folder(path, options.sync != FilesSync::never));
     PAL_CHECK(check_folder(path));

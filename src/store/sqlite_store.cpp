@@ -44,7 +44,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(SqliteStoreOptions option
     std::error_code ignored;
     const bool exists = std::filesystem::exists(path, ignored);
     if (!exists && !options.create)
-        return fail(ErrorCode::not_found, "there is no store at " + path);
+        return fail(ErrorCode::not_found, "there is no store at " + path +
+                                              "; the first `pal append` or `pal serve` makes it");
     PAL_TRY(lock, StoreLock::take(path, options.holder));
     // Asked again: whoever held the lock may have made it meanwhile.
     if (!std::filesystem::exists(path, ignored)) PAL_CHECK(create_sqlite_file(path));

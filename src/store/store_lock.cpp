@@ -180,7 +180,8 @@ Result<StoreLock> StoreLock::take(const std::string& path, const LockInfo& info)
         std::this_thread::sleep_for(pause_between);
     }
     return fail(ErrorCode::unavailable,
-                whole + " is held by " + name_of(holder) + ": go through it, or stop it first");
+                whole + " is held by " + name_of(holder) +
+                    ", which takes no commands for it: end it first, or use another store");
 }
 
 StoreLock::~StoreLock() {
