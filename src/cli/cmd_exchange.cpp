@@ -15,6 +15,7 @@
 #include "engine/foreign.h"
 #include "engine/present.h"
 #include "store/lineage.h"
+#include "store/promptkit_redis.h"
 #include "store/seal.h"
 
 namespace palimpsest {
@@ -157,8 +158,8 @@ std::string text_of_folder(const fs::path& folder) {
 }
 
 Result<std::string> import_foreign(Invocation& call, const std::string& file,
-                                   const std::string& text) {
-    PAL_TRY(found, read_foreign(call.arguments.get("from").value_or(""), text));
+                                   const std::string& text, const std::string& from) {
+    PAL_TRY(found, read_foreign(from, text));
     std::string id = call.arguments.get("id").value_or(found.id);
     if (id.empty()) id = fs::path(file).stem().string();
     std::string list = "[";
@@ -186,6 +187,33 @@ Result<std::string> import_foreign(Invocation& call, const std::string& file,
         if (found.messages[i].pinned) PAL_CHECK(call.memory->pin(name, written.first + i));
     warn_of_losses(id, found.lost);
     return id;
+}
+
+// All that PromptKit has in a Redis. One that is there already, or that cannot be read, is told of
+// and left out; the others come.
+Result<void> import_redis(Invocation& call, const std::string& url) {
+    if (call.arguments.get("id"))
+        return fail(ErrorCode::invalid_request,
+                    "all conversations of a Redis come with their own ids: leave --id out", "id");
+    std::size_t failed = 0;
+    PAL_TRY(count, read_promptkit_redis(url, [&](const std::string& id, const std::string& state) {
+                const auto done = import_foreign(call, id, state, "promptkit");
+                if (done) call.out.line(call.json() ? json_string(*done) : printable(*done));
+                if (!done)
+                    std::fprintf(stderr, "pal: %s: not imported: %s\n", printable(id).c_str(),
+                                 printable(done.error().message).c_str());
+                failed += done ? 0 : 1;
+                return Result<void>{};
+            }));
+    if (count == 0)
+        return fail(ErrorCode::not_found,
+                    "there are no conversations of PromptKit in it; ?prefix=NAME if its keys do "
+                    "not begin with promptkit");
+    if (failed > 0)
+        return fail(ErrorCode::unprocessable, std::to_string(failed) + " of " +
+                                                  std::to_string(count) +
+                                                  " conversations were not imported");
+    return {};
 }
 
 Result<ForeignSource> source_of(Invocation& call) {
@@ -234,6 +262,10 @@ Result<int> run_export(Invocation& call) {
 
 Result<int> run_import(Invocation& call) {
     for (const std::string& file : call.arguments.from(0)) {
+        if (file.starts_with("redis://") || file.starts_with("rediss://")) {
+            PAL_CHECK(import_redis(call, file));
+            continue;
+        }
         std::error_code error;
         std::string text;
         if (fs::is_directory(file, error)) {
@@ -243,7 +275,8 @@ Result<int> run_import(Invocation& call) {
             text = std::move(read);
         }
         const bool ours = text.starts_with("{\"palimpsest\":1");
-        auto id = ours ? import_own(call, text) : import_foreign(call, file, text);
+        auto id = ours ? import_own(call, text)
+                       : import_foreign(call, file, text, call.arguments.get("from").value_or(""));
         if (!id) {
             id.error().message = file + ": " + id.error().message;
             return std::unexpected(id.error());

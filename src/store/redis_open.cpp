@@ -129,11 +129,12 @@ Result<void> set_address(RedisOptions& options, std::string_view text) {
     return {};
 }
 
-Result<std::unique_ptr<Store>> open_it(std::string_view rest, const StoreOptions& options,
-                                       bool tls) {
+}  // namespace
+
+Result<RedisStore::Options> read_redis_url(std::string_view url) {
     RedisStore::Options chosen;
-    chosen.clock = options.clock;
-    chosen.connection.tls = tls;
+    chosen.connection.tls = url.starts_with("rediss:");
+    std::string_view rest = url.substr(std::min(url.find(':') + 1, url.size()));
     if (!rest.starts_with("//")) return wrong("needs redis://HOST:PORT/DB");
     const std::size_t mark = std::min(rest.find('?'), rest.size());
     PAL_CHECK(set_address(chosen.connection, rest.substr(2, mark - 2)));
@@ -147,6 +148,14 @@ Result<std::unique_ptr<Store>> open_it(std::string_view rest, const StoreOptions
     }
     if (chosen.connection.cluster && chosen.connection.database != 0)
         return wrong("a cluster has database 0 only");
+    return chosen;
+}
+
+namespace {
+
+Result<std::unique_ptr<Store>> open_it(const std::string& url, const StoreOptions& options) {
+    PAL_TRY(chosen, read_redis_url(url));
+    chosen.clock = options.clock;
     PAL_TRY(store, RedisStore::open(std::move(chosen)));
     return std::unique_ptr<Store>(std::move(store));
 }
@@ -155,12 +164,12 @@ Result<std::unique_ptr<Store>> open_it(std::string_view rest, const StoreOptions
 
 Result<std::unique_ptr<Store>> open_redis_store(std::string_view rest,
                                                 const StoreOptions& options) {
-    return open_it(rest, options, false);
+    return open_it("redis:" + std::string(rest), options);
 }
 
 Result<std::unique_ptr<Store>> open_rediss_store(std::string_view rest,
                                                  const StoreOptions& options) {
-    return open_it(rest, options, true);
+    return open_it("rediss:" + std::string(rest), options);
 }
 
 }  // namespace palimpsest

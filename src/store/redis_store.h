@@ -140,4 +140,7 @@ private:
     std::atomic<std::uint64_t> calls_ = 0;
 };
 
+// redis://[USER:]PASSWORD@HOST:PORT/DB?OPTIONS, or rediss:. See docs/FORMATS.md.
+Result<RedisStore::Options> read_redis_url(std::string_view url);
+
 }  // namespace palimpsest

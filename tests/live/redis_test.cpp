@@ -1,8 +1,10 @@
 // What is Redis's own: passwords, TLS, settings that lose, expiry by the server, listings that are
 // mended.
+#include <map>
 #include <thread>
 
 #include "live/live.h"
+#include "store/promptkit_redis.h"
 
 namespace palimpsest::testing_support {
 namespace {
@@ -114,6 +116,35 @@ TEST(redis_expiry, a_listing_is_right_when_the_server_itself_has_removed_convers
     const auto again = store->append({"t", "b"}, says("anew"));
     ASSERT_TRUE(again.has_value()) << again.error().message;
     EXPECT_TRUE(again->created);
+}
+
+// The layout as PromptKit writes it, decomposed and as one text.
+TEST(promptkit_in_redis, is_read_as_it_lies_there) {
+    const RedisServer server;
+    const auto redis = [&](const std::string& words) {
+        return output_of("redis-cli -p " + std::to_string(server.port()) + " " + words);
+    };
+    const std::string stem = "promptkit:conversation:";
+    (void)redis("set " + stem + R"(a:1:meta '{"id":"a:1","user_id":"ann"}')");
+    (void)redis("rpush " + stem + R"(a:1:messages '{"role":"user","content":"hi"}' )" +
+                R"('{"role":"assistant","content":"hello"}')");
+    (void)redis("hset " + stem + R"(a:1:metadata user.topic '"birds"')");
+    (void)redis("sadd " + stem + "a:1:lists notes");
+    (void)redis("rpush " + stem + "a:1:list:notes x");
+    (void)redis("set " + stem + R"(old '{"ID":"old","Messages":[]}')");
+    (void)redis("set other:conversation:b:meta '{}'");
+    std::map<std::string, std::string> found;
+    const auto count = read_promptkit_redis(at_port(server, "", "0"), [&](auto& id, auto& state) {
+        found[id] = state;
+        return Result<void>{};
+    });
+    ASSERT_TRUE(count) << count.error().message;
+    EXPECT_EQ(*count, 2u);
+    EXPECT_EQ(found["a:1"],
+              R"({"meta":{"id":"a:1","user_id":"ann"},"messages":[{"role":"user","content":"hi"},)"
+              R"({"role":"assistant","content":"hello"}],"summaries":[],)"
+              R"("metadata":{"user.topic":"\"birds\""}})");
+    EXPECT_EQ(found["old"], R"({"ID":"old","Messages":[]})");
 }
 
 }  // namespace

@@ -234,13 +234,24 @@ void PostgresServer::restart() {
     process_.reset();
     const std::string sync = durable_ ? "on" : "off";
     process_ = std::make_unique<ServerProcess>(
-        std::vector<std::string>{program("postgres"), "-D", folder_.file("data"), "-p",
-                                 std::to_string(port_), "-k", folder_.file(""), "-c",
-                                 "listen_addresses=127.0.0.1", "-c", "fsync=" + sync, "-c",
-                                 "max_connections=200", "-c", "shared_buffers=64MB"},
+        std::vector<std::string>{
+            program("postgres"), "-D", folder_.file("data"), "-p", std::to_string(port_), "-k",
+            folder_.file(""), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=" + sync, "-c",
+            "max_connections=200", "-c", "shared_buffers=64MB", "-c", tls_ ? "ssl=on" : "ssl=off"},
         postgres_user(), SIGINT, folder_.file("log"));
     const std::string ask = program("pg_isready") + " -q -h 127.0.0.1 -p " + std::to_string(port_);
     wait_for([&] { return std::system(ask.c_str()) == 0; }, "PostgreSQL");
+}
+
+std::string PostgresServer::restart_with_tls() {
+    const std::string cert = folder_.file("data/server.crt");
+    run({program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+         folder_.file("data/server.key"), "-out", cert},
+        postgres_user(), folder_.file("log"));
+    tls_ = true;
+    restart();
+    return cert;
 }
 
 std::string PostgresServer::url() const {

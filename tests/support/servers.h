@@ -54,6 +54,8 @@ public:
     // Every sync is real when `durable`; else none is made, which is faster.
     explicit PostgresServer(bool durable = false);
     void restart();  // after kill(): waits until it answers
+    // Starts it anew, with TLS beside; gives the path of its certificate.
+    std::string restart_with_tls();
     ServerProcess& process() { return *process_; }
     std::uint16_t port() const { return port_; }
     // UNIQUE in it stands for the schema.
@@ -63,6 +65,7 @@ private:
     ServerFolder folder_;
     std::uint16_t port_;
     bool durable_;
+    bool tls_ = false;
     std::unique_ptr<ServerProcess> process_;
 };
 

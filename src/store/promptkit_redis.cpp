@@ -1,0 +1,109 @@
+// Keys: P:conversation:ID:meta (JSON), :messages and :summaries (lists of JSON), :metadata (hash),
+// :lists and :list:NAME; before that, one JSON text at P:conversation:ID.
+#include "store/promptkit_redis.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "base/json_write.h"
+#include "store/redis_client.h"
+#include "store/redis_store.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::string_view parts[] = {":messages", ":summaries", ":metadata", ":lists"};
+
+bool is_part(std::string_view rest) {
+    return rest.find(":list:") != rest.npos ||
+           std::ranges::any_of(parts, [&](std::string_view end) { return rest.ends_with(end); });
+}
+
+class KitReader {
+public:
+    KitReader(RedisClient& client, const std::string& prefix)
+        : client_(client), stem_(prefix + ":conversation:") {}
+
+    // The ids there are, those of the old layout too.
+    Result<std::set<std::string>> ids() {
+        std::set<std::string> found;
+        std::string cursor = "0";
+        do {
+            PAL_TRY(page, ask({"SCAN", cursor, "MATCH", stem_ + "*", "COUNT", "1000"}));
+            if (page.items.size() != 2)
+                return fail(ErrorCode::unavailable, "the server does not answer SCAN as Redis");
+            cursor = page.items[0].text;
+            for (const RedisReply& key : page.items[1].items) {
+                std::string id = key.text.substr(std::min(stem_.size(), key.text.size()));
+                if (id.ends_with(":meta"))
+                    found.insert(id.substr(0, id.size() - 5));
+                else if (!is_part(id))
+                    found.insert(std::move(id));
+            }
+        } while (cursor != "0");
+        return found;
+    }
+
+    Result<std::string> state(const std::string& id) {
+        const std::string key = stem_ + id;
+        PAL_TRY(meta, ask({"GET", key + ":meta"}));
+        if (meta.is_nil()) {
+            PAL_TRY(whole, ask({"GET", key}));
+            return whole.text;
+        }
+        PAL_TRY(messages, list(key + ":messages"));
+        PAL_TRY(summaries, list(key + ":summaries"));
+        PAL_TRY(metadata, hash(key + ":metadata"));
+        return "{\"meta\":" + meta.text + ",\"messages\":" + messages +
+               ",\"summaries\":" + summaries + ",\"metadata\":" + metadata + "}";
+    }
+
+private:
+    Result<RedisReply> ask(std::vector<std::string> words) {
+        return client_.run({.key = words[1], .words = std::move(words)});
+    }
+
+    Result<std::string> list(const std::string& key) {
+        PAL_TRY(reply, ask({"LRANGE", key, "0", "-1"}));
+        std::string out = "[";
+        for (const RedisReply& item : reply.items) out += (out.size() > 1 ? "," : "") + item.text;
+        return out + "]";
+    }
+
+    Result<std::string> hash(const std::string& key) {
+        PAL_TRY(reply, ask({"HGETALL", key}));
+        std::string out;
+        JsonWriter json(out);
+        json.begin_object();
+        for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2)
+            json.field(reply.items[i].text, reply.items[i + 1].text);
+        json.end_object();
+        return out;
+    }
+
+    RedisClient& client_;
+    const std::string stem_;
+};
+
+}  // namespace
+
+Result<std::size_t> read_promptkit_redis(
+    std::string_view url,
+    const std::function<Result<void>(const std::string& id, const std::string& state)>& take) {
+    PAL_TRY(options, read_redis_url(url));
+    if (options.connection.cluster)
+        return fail(ErrorCode::invalid_request,
+                    "PromptKit's keys are read from one server, not from a cluster");
+    const bool named = url.find("prefix=") != url.npos;
+    PAL_TRY(client, RedisClient::open(options.connection, {}));
+    KitReader reader(*client, named ? options.prefix : "promptkit");
+    PAL_TRY(ids, reader.ids());
+    for (const std::string& id : ids) {
+        PAL_TRY(state, reader.state(id));
+        PAL_CHECK(take(id, state));
+    }
+    return ids.size();
+}
+
+}  // namespace palimpsest
