@@ -48,11 +48,19 @@ void write_key(JsonWriter& out, const ApiKey& key) {
     key.expires ? out.string(format_time(*key.expires)) : out.null();
 }
 
-void print_key(Invocation& call, const ApiKey& key, std::string_view text) {
+void write_spent(JsonWriter& out, const Spent& spent) {
+    out.begin_object().key("tokens").number(spent.tokens);
+    out.key("dollars").number(spent.dollars).end_object();
+}
+
+void print_key(Invocation& call, const ApiKey& key, std::string_view text,
+               const SpentNow& spent = {}) {
     std::string line;
     JsonWriter out(line);
     out.begin_object();
     write_key(out, key);
+    write_spent(out.key("spent_today"), spent.day);
+    write_spent(out.key("spent_this_month"), spent.month);
     if (!text.empty()) out.field("key", text);
     out.end_object();
     call.out.json_line(std::move(line));
@@ -100,7 +108,10 @@ Result<int> list(Invocation& call) {
     PAL_TRY(store, open_keys(call, false));
     PAL_TRY(keys, list_keys(*store));
     if (call.json()) {
-        for (const ApiKey& key : keys) print_key(call, key, {});
+        for (const ApiKey& key : keys) {
+            PAL_TRY(spent, read_spent(*store, key.id, system_now()));
+            print_key(call, key, {}, spent);
+        }
         return 0;
     }
     Table table({"ID", "TENANT", "SCOPES", "RATE", "BUDGET", "MODELS", "CREATED", "NAME"});

@@ -88,7 +88,10 @@ std::string write_log_line(const LogLine& line) {
     JsonWriter out(text);
     out.begin_object().field("event", "request").field("id", line.request_id);
     out.field("method", printable(line.method)).field("path", printable(line.path));
-    out.field("peer", printable(line.peer)).key("status").number(line.status);
+    out.field("peer", printable(line.peer));
+    if (!line.key.empty()) out.field("key", line.key);
+    if (!line.trace_id.empty()) out.field("trace_id", line.trace_id);
+    out.key("status").number(line.status);
     out.key("us").number(line.micros);
     out.key("bytes_in").number(std::uint64_t{line.bytes_in});
     out.key("bytes_out").number(std::uint64_t{line.bytes_out}).end_object();

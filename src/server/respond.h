@@ -25,6 +25,7 @@ std::string anthropic_error(int status, std::string_view message);
 
 struct LogLine {
     std::string_view request_id = {}, method = {}, path = {}, peer = {};
+    std::string_view key = {}, trace_id = {};  // the key's id, the trace; empty: none
     int status = 0;
     std::int64_t micros = 0;
     std::size_t bytes_in = 0, bytes_out = 0;

@@ -109,6 +109,7 @@ HttpResponse write_denied(const Denied& denied, const Route& route) {
 struct Arrival {
     std::string id = {};
     std::shared_ptr<RequestTrace> trace = {};
+    std::string key = {};  // its id, once it is known
 };
 
 std::string span_name(const HttpRequest& request, const Route* route) {
@@ -138,12 +139,13 @@ struct Server::State {
     std::unique_ptr<JobRunner> jobs = {};
 
     std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
-    Outcome answer(Match match, const HttpRequest& request, const Arrival& arrival, Outlet& out);
-    Outcome route_and_answer(const HttpRequest& request, const Arrival& arrival,
-                             Result<Match> match, Outlet& out);
+    Outcome answer(Match match, const HttpRequest& request, Arrival& arrival, Outlet& out);
+    Outcome route_and_answer(const HttpRequest& request, Arrival& arrival, Result<Match> match,
+                             Outlet& out);
     Task<void> serve(Exchange& exchange);
     Task<void> stream(Exchange& exchange, Outcome& outcome);
-    void log(const HttpRequest& request, const HttpResponse& response, Instant begun) const;
+    void log(const HttpRequest& request, const HttpResponse& response, const Arrival& arrival,
+             std::string_view trace_id, Instant begun) const;
 };
 
 std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const HttpRequest& request) {
@@ -155,11 +157,12 @@ std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const Htt
                          scope);
 }
 
-Outcome Server::State::answer(Match match, const HttpRequest& request, const Arrival& arrival,
+Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& arrival,
                               Outlet& out) {
     const Route& route = *match.route;
     const auto caller = admit(route, request);
     if (!caller) return {write_denied(caller.error(), route), {}};
+    arrival.key = caller->id;
     if (route.asks_model)
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
@@ -177,7 +180,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, const Arr
     return {write_reply(route, *std::move(reply)), {}};
 }
 
-Outcome Server::State::route_and_answer(const HttpRequest& request, const Arrival& arrival,
+Outcome Server::State::route_and_answer(const HttpRequest& request, Arrival& arrival,
                                         Result<Match> match, Outlet& out) {
     if (!match) return {write_error(match.error(), {}), {}};
     if (!match->route) return {no_route(*match, request.method), {}};
@@ -207,7 +210,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
     meters->count(route, status, took.count());
     arrival.trace.reset();  // A turn ends before its request.
     describe_request(span, request, route, arrival.id, status);
-    log(request, outcome.response, begun);
+    log(request, outcome.response, arrival, span.context().trace_id, begun);
 }
 
 // Also when the client has gone already: the turn was begun, and what the model says is stored.
@@ -222,14 +225,16 @@ Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
 }
 
 void Server::State::log(const HttpRequest& request, const HttpResponse& response,
-                        Instant begun) const {
+                        const Arrival& arrival, std::string_view trace_id, Instant begun) const {
     if (!options.log) return;
     const auto took = std::chrono::steady_clock::now() - begun;
     options.log(write_log_line(
-        {.request_id = response.headers.find("x-request-id").value_or(""),
+        {.request_id = arrival.id,
          .method = request.method,
          .path = request.path,
          .peer = request.peer,
+         .key = arrival.key,
+         .trace_id = trace_id,
          .status = response.status,
          .micros = std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
          .bytes_in = request.body.size(),
@@ -319,7 +324,7 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
     state->port = port;
     if (state->options.run_jobs)
         state->jobs = std::make_unique<JobRunner>(
-            memory, [sites = state->sites.get()] { return sites->tenants(); });
+            memory, [sites = state->sites.get()] { return sites->tenants(); }, state->tracer);
     return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 

@@ -1,4 +1,5 @@
 """Keys of clients, from outside: made, listed, revoked, and wanted by a running server."""
+import json
 import time
 import urllib.error
 import urllib.request
@@ -29,6 +30,34 @@ class Keys(PalTest):
         self.fails(4, "not_found", "keys", "revoke", made["id"])
         self.fails(2, "invalid_request", "keys", "create", "--scopes", "root")
         self.fails(2, "invalid_request", "keys", "bogus")
+
+    def get(self, address, path, key, body=None):
+        request = urllib.request.Request(
+            f"http://{address}{path}", body and json.dumps(body).encode(),
+            {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def test_a_budget_is_spent_and_the_acts_are_written_down(self):
+        self.fails(2, "invalid_request", "keys", "create", "--budget", "much")
+        made = self.ok("keys", "create", "app", "--budget", "1tokens/month", "--json").json()
+        self.assertEqual(made["budget"], ["1tokens/month"])
+        admin = self.ok("keys", "create", "--scopes", "admin", "--json").json()
+        _, address = start_server(self)
+        chat = {"message": "Hello"}
+        self.assertEqual(self.get(address, "/api/v1/chat", made["key"], chat)[0], 200)
+        status, refused = self.get(address, "/api/v1/chat", made["key"], chat)
+        self.assertEqual((status, refused["error"]["code"]), (429, "rate_limited"))
+        rows = {row["id"]: row for row in self.ok("keys", "list", "--json").lines()}
+        self.assertGreater(rows[made["id"]]["spent_today"]["tokens"], 0)
+        self.ok("keys", "revoke", made["id"])
+        acts = self.get(address, "/api/v1/audit", admin["key"])[1]["data"]
+        self.assertEqual([(act["act"], act["target"], act["outcome"]) for act in acts],
+                         [("key.revoke", made["id"], "done"), ("key.create", admin["id"], "done"),
+                          ("key.create", made["id"], "done")])
 
     def test_a_running_server_learns_of_keys(self):
         _, address = start_server(self)
