@@ -2,7 +2,9 @@
 """bench_gateway.py BUILD: what the gateway adds to a request and to an event of a stream.
 
 One client, kept connections, one upstream; the arms take turns, request by request, so that the
-machine treats them alike. `direct` is the upstream itself; nginx is measured where it is installed.
+machine treats them alike. `direct` is the upstream itself; nginx is measured where it is installed,
+LiteLLM's proxy and Portkey's gateway, for plain requests, where their registries can be reached
+(PEERS=0 leaves them out).
 Stateful turns are on SQLite with full durability; the time of two fdatasync is measured beside them.
 """
 import json
@@ -16,19 +18,33 @@ import tempfile
 import threading
 import time
 
-PAL = os.path.abspath(os.path.join(sys.argv[1], "pal"))
+from peer_gateways import start_litellm, start_portkey
+
+BUILD = os.path.abspath(sys.argv[1])
+PAL = os.path.join(BUILD, "pal")
 ROUNDS, EVENTS = 400, 100
 REPLY = json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
     {"index": 0, "message": {"role": "assistant", "content": "word " * 50}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 9, "completion_tokens": 50, "total_tokens": 59}}).encode()
 
 
+def read_chunks(reader):
+    body = b""
+    while size := int(reader.readline().split(b";")[0], 16):
+        body += reader.read(size)
+        reader.readline()
+    reader.readline()
+    return body
+
+
 def read_request(reader):
-    length = 0
+    """Headers and body, of an answer too."""
+    length, chunked = 0, False
     while (line := reader.readline()) not in (b"\r\n", b""):
         if line.lower().startswith(b"content-length:"):
             length = int(line.split(b":")[1])
-    return reader.read(length)
+        chunked |= line.lower().startswith(b"transfer-encoding: chunked")
+    return read_chunks(reader) if chunked else reader.read(length)
 
 
 def send_events(connection):
@@ -67,7 +83,7 @@ def start_upstream():
 
 class Client:
     def __init__(self, port, path="/v1/chat/completions", headers=""):
-        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.reader = self.socket.makefile("rb")
         self.path, self.headers = path, headers
@@ -89,6 +105,7 @@ class Client:
     def delays(self, body):
         """Seconds from the upstream's write of an event to its arrival here."""
         self.send(body)
+        assert b" 200 " in self.reader.readline()
         found = []
         while (line := self.reader.readline()) != b"0\r\n":
             if line.count(b"@") == 2:
@@ -120,6 +137,29 @@ proxy_set_header Connection ""; proxy_buffering off; }} }} }}""")
     return process, port
 
 
+def start_peers(folder, upstream):
+    if os.environ.get("PEERS") == "0":
+        return []
+    peers = [start(BUILD, folder, upstream) for start in (start_litellm, start_portkey)]
+    for peer in peers:
+        if peer.reason:
+            print(f"{peer.name}: skipped, {peer.reason}")
+    return [peer for peer in peers if not peer.reason]
+
+
+def tried(peer):
+    """A client of it, once it has answered; None: it does not."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "warm up"}]}
+    try:
+        client = Client(peer.port, headers=peer.headers)
+        for _ in range(20):
+            client.ask(body)
+        return client
+    except (AssertionError, OSError) as error:
+        print(f"{peer.name}: skipped, it does not answer ({error!r})")
+        return None
+
+
 def two_syncs(folder):
     times = []
     with open(os.path.join(folder, "sync"), "wb") as file:
@@ -133,11 +173,11 @@ def two_syncs(folder):
     return statistics.median(times)
 
 
-def measure(arms, folder):
-    times, delays = {name: [] for name in arms}, {name: [] for name in arms}
+def measure(arms, peers, folder):
+    times, delays = {name: [] for name in {**arms, **peers}}, {name: [] for name in arms}
     for number in range(ROUNDS):
         body = {"model": "m", "messages": [{"role": "user", "content": f"question {number}"}]}
-        for name, client in arms.items():
+        for name, client in {**arms, **peers}.items():
             times[name].append(client.ask(body))
     for number in range(5):
         body = {"model": "m", "stream": True,
@@ -160,7 +200,12 @@ def main():
                 process, nginx = start_nginx(os.path.abspath(folder), upstream)
                 processes.append(process)
                 arms["nginx"] = Client(nginx)
-            times, delays, syncs = measure(arms, folder)
+            peers = {}
+            for peer in start_peers(os.path.abspath(folder), upstream):
+                processes.append(peer.process)
+                if client := tried(peer):
+                    peers[peer.name] = client
+            times, delays, syncs = measure(arms, peers, folder)
         finally:
             for process in processes:
                 process.terminate()
@@ -171,6 +216,10 @@ def main():
         print(f"{name:13} request {mid * 1e6:7.0f} us, adds {(mid - direct) * 1e6:7.0f} us;  "
               f"event {event * 1e6:6.0f} us, adds {(event - delay) * 1e6:6.0f} us")
     print(f"two fdatasync here: {syncs * 1e6:.0f} us")
+    ours = statistics.median(times["pass-through"]) - direct
+    for name in peers:
+        theirs = statistics.median(times[name]) - direct
+        print(f"{name:13} adds {theirs * 1e6:7.0f} us, {theirs / ours:.1f} times what ours adds")
 
 
 if __name__ == "__main__":
