@@ -180,6 +180,20 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name) {
     return make_asked_model(*model, call.trace, spending_of(call, *model));
 }
 
+void spend_on_summary(const Call& call, const Compaction& compaction) {
+    const CompactionReport& report = compaction.report;
+    const Spent spent{.tokens = report.summary_input + report.summary_output,
+                      .dollars = report.summary_cost};
+    if (call.caller.budget.empty() || spent.tokens == 0) return;
+    (void)add_spent(call.site.memory.store(), call.caller.id, system_now(), spent);
+}
+
+Result<Begun> begin_for(const Call& call, const ConversationId& name, const BeginRequest& request) {
+    Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
+    if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
+    return begun;
+}
+
 std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
                                         OnSpent on_spent) {
     return std::make_shared<AskedModel>(model, std::move(trace), std::move(on_spent));

@@ -18,6 +18,11 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name);
 // `forbidden` where the caller's key may not ask the model of that name.
 Result<void> check_may_ask(const Call& call, std::string_view name);
 
+// What a model took for the summaries of a compaction is on the budget of whoever caused it.
+void spend_on_summary(const Call& call, const Compaction& compaction);
+// Memory::begin for the caller: traced, and its summaries paid for.
+Result<Begun> begin_for(const Call& call, const ConversationId& name, const BeginRequest& request);
+
 // What a call took; estimated where the model's server does not say.
 using OnSpent = std::function<void(const ReplyUsage& usage)>;
 std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,

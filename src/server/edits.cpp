@@ -3,7 +3,7 @@
 
 #include "base/ids.h"
 #include "engine/present.h"
-#include "server/request_trace.h"
+#include "server/asked_model.h"
 #include "server/rest.h"
 
 namespace palimpsest {
@@ -195,6 +195,7 @@ Result<RouteReply> compact_conversation(Call& call) {
     Span span = call.trace->span("memory.compact");
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
     if (done) describe_compaction(span, *done);
+    if (done) spend_on_summary(call, *done);
     if (!done) return std::unexpected(blame(done.error(), call, ""));
     return compaction_reply(*done);
 }

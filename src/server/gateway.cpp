@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "server/asked_model.h"
 #include "server/keeper.h"
 #include "server/request_trace.h"
 #include "server/turn_hold.h"
@@ -86,11 +87,10 @@ Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, 
         key = std::move(known);
     }
     const bool found = !key.empty();
-    PAL_TRY(begun, begin_traced(*call.trace, memory, ask.name,
-                                request_of(ask, call, found ? key : new_key())));
+    PAL_TRY(begun, begin_for(call, ask.name, request_of(ask, call, found ? key : new_key())));
     if (!begun.already_interrupted || !ask.resend) return std::move(begun);
     // What was told of it is not what the client has: it is taken back and made anew.
-    return begin_traced(*call.trace, memory, ask.name, request_of(ask, call, new_key()));
+    return begin_for(call, ask.name, request_of(ask, call, new_key()));
 }
 
 }  // namespace

@@ -182,14 +182,14 @@ Result<Begun> begin_once(Call& call, const Said& said, const Destination& destin
         if (write.expected_end) write.expected_end = written.last;
     }
     const std::string messages = with_instructions(call, said.input.rest);
-    return begin_traced(*call.trace, call.site.memory, destination.name,
-                        {.messages = messages,
-                         .format = item_format,
-                         .model = std::string(turn.model->name()),
-                         .tools = turn.tools,
-                         .parameters = call_parameters(turn.state, destination.made),
-                         .policy = said.policy,
-                         .write = write});
+    return begin_for(call, destination.name,
+                     {.messages = messages,
+                      .format = item_format,
+                      .model = std::string(turn.model->name()),
+                      .tools = turn.tools,
+                      .parameters = call_parameters(turn.state, destination.made),
+                      .policy = said.policy,
+                      .write = write});
 }
 
 // At the end of the conversation, or else in a fork.

@@ -93,6 +93,7 @@ Result<RouteReply> compact_response(Call& call) {
     if (messages.empty())
         return fail(ErrorCode::invalid_request, "there is nothing to compact", "input");
     PAL_TRY(plan, plan_fold(call, messages));
+    spend_on_summary(call, plan);
     const auto now = std::chrono::floor<std::chrono::seconds>(system_now());
     RouteReply reply;
     JsonWriter out(reply.body);

@@ -92,16 +92,16 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
     PAL_TRY(parameters, parameters_in(call));
     WriteOptions write = call.write(IfAbsent::create);
     write.key = call.key;  // begin, finish and chat share the key of a turn.
-    Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name,
-                                       {.messages = messages,
-                                        .format = format,
-                                        .model = std::string(model),
-                                        .tools = raw_of(call, "tools"),
-                                        .parameters = std::move(parameters),
-                                        .policy = raw_of(call, "memory_strategy"),
-                                        .agent = call.text("agent_type").value_or(""),
-                                        .turns = parse_turns(call.text("turns").value_or("")),
-                                        .write = std::move(write)});
+    Result<Begun> begun = begin_for(call, name,
+                                    {.messages = messages,
+                                     .format = format,
+                                     .model = std::string(model),
+                                     .tools = raw_of(call, "tools"),
+                                     .parameters = std::move(parameters),
+                                     .policy = raw_of(call, "memory_strategy"),
+                                     .agent = call.text("agent_type").value_or(""),
+                                     .turns = parse_turns(call.text("turns").value_or("")),
+                                     .write = std::move(write)});
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
     if (call.key.empty()) return begun;
     // Kept now: the model may fail, or the client leave, before there is an answer.

@@ -137,6 +137,37 @@ TEST(budgets, a_stream_that_the_client_leaves_is_counted_by_what_was_said) {
     EXPECT_GT(spent->day.tokens, 100u);
 }
 
+class PricedSummarizer final : public Summarizer {
+public:
+    std::uint64_t window_tokens() const override { return 100'000; }
+    Result<SummaryText> summarize(const SummaryCall&) override {
+        return SummaryText{.text = "They spoke of Oslo.",
+                           .model = "s",
+                           .usage = {.input_tokens = 100, .output_tokens = 10}};
+    }
+};
+
+TEST(budgets, count_summaries_that_a_model_writes) {
+    MemoryOptions options;
+    options.summarizer = std::make_shared<PricedSummarizer>();
+    Running server("memory:", {}, std::move(options));
+    const std::string key = key_with(server.memory(), "1000tokens/day");
+    std::string messages;
+    for (int i = 0; i < 6; ++i)
+        messages += std::string(i ? "," : "") +
+                    R"({"role":"user","content":"Tell me about Oslo again, please."},)"
+                    R"({"role":"assistant","content":"Oslo is the capital of Norway."})";
+    server.ask("POST", conversations + "/c/messages", R"({"messages":[)" + messages + "]}",
+               bearer(key));
+    const Told compacted =
+        server.ask("POST", conversations + "/c/compact",
+                   R"({"policy":{"passes":[{"pass":"summarize","keep_turns":1}]}})", bearer(key));
+    ASSERT_EQ(compacted.status(), 200) << compacted.response.body;
+    EXPECT_EQ(read_spent(server.memory().store(), key.substr(4, 12), system_now())->day.tokens,
+              110u)
+        << compacted.response.body;
+}
+
 TEST(allow_lists, hold_also_for_the_model_of_an_agent) {
     Gateway gateway(FormatId::openai_chat, {says(FormatId::openai_chat, "Hi")});
     const auto mine = bearer(key_with(gateway.memory, "", {"m"}));
