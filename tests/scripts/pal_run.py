@@ -77,10 +77,10 @@ class PalTest(unittest.TestCase):
             self.ok("append", conversation, stdin=json.dumps({"role": role, "content": text}))
 
 
-def start_server(test, *words, listen="127.0.0.1:0"):
+def start_server(test, *words, listen="127.0.0.1:0", env=None):
     """`pal serve`, listening; gives the process and its address. Stopped when the test ends."""
     process = subprocess.Popen([PROGRAM, "serve", "--listen", listen, "--log-level", "quiet",
-                                "--json", *words], cwd=test.folder, env=clean_environment(),
+                                "--json", *words], cwd=test.folder, env=clean_environment(env),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def stop():
