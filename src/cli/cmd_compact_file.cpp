@@ -5,6 +5,7 @@
 #include "cli/cmd_compact.h"
 #include "cli/documents.h"
 #include "engine/compact_document.h"
+#include "engine/model_table.h"
 #include "engine/present.h"
 #include "palimpsest/tokenizer.h"
 #include "token/models.h"
@@ -46,7 +47,9 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     options.window = window.value_or(0);
     options.model = call.arguments.get("model").value_or("");
     if (!policy.empty()) options.policy = std::move(policy);
-    const ModelMatch match = find_model(options.model.empty() ? "gpt-4o" : options.model);
+    const ModelTable models(call.settings.models, {});
+    options.models = &models;
+    const ModelMatch match = models.match(options.model.empty() ? "gpt-4o" : options.model);
     PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
     PAL_TRY(json, read_input(call.arguments.size() > 0 ? call.arguments[0] : "-"));
     PAL_TRY(done, compact_document(json, options, *tokenizer));

@@ -1,10 +1,13 @@
 // count: exact tokens of texts, or of whole requests with all that the service adds to them.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "base/json.h"
 #include "cli/documents.h"
 #include "cli/tokenizer_file.h"
+#include "engine/model_table.h"
+#include "token/estimator.h"
 #include "token/request.h"
 
 namespace palimpsest {
@@ -17,29 +20,50 @@ constexpr Flag flags[] = {
     {"jsonl", "", "One JSON string (or, with --format, request) per line; one count per line."},
 };
 
-struct Counting {
+// How a model counts.
+struct Way {
     const ModelSpec* model = nullptr;
     std::shared_ptr<const Tokenizer> tokenizer;
     std::unique_ptr<TokenCounter> counter;
-    std::optional<FormatId> format;
 };
 
-Result<Counting> counting_of(const Arguments& arguments) {
-    const ModelMatch match = find_model(arguments.get("model").value_or("gpt-4o"));
-    if (arguments.has("model") && !match.known)
-        std::fprintf(stderr, "unknown model %s: counted with %s\n",
-                     printable(*arguments.get("model")).c_str(),
-                     std::string(match.spec->encoding).c_str());
-    Counting counting{match.spec, {}, {}, {}};
-    const auto encoding = arguments.get("encoding").value_or(std::string(match.spec->encoding));
-    PAL_TRY(tokenizer, open_named_tokenizer(encoding));
-    counting.tokenizer = tokenizer;
-    counting.counter = tokenizer->counter();
-    if (!arguments.has("format")) return counting;
-    PAL_TRY(format, format_flag(arguments, "format"));
-    counting.format = format;
-    return counting;
-}
+// By --model, or else each request by the model that it names, or else by gpt-4o.
+class Counting {
+public:
+    explicit Counting(const Invocation& call)
+        : asked_(call.arguments.get("model").value_or("")),
+          encoding_(call.arguments.get("encoding").value_or("")),
+          models_(call.settings.models, {}) {}
+
+    std::optional<FormatId> format;
+
+    Result<Way*> way(std::string_view named = {}) {
+        const std::string name = !asked_.empty() ? asked_ : std::string(named);
+        const auto known = ways_.find(name);
+        if (known != ways_.end()) return &known->second;
+        const ModelMatch match = models_.match(name.empty() ? "gpt-4o" : name);
+        const std::string encoding =
+            encoding_.empty() ? std::string(match.spec->encoding) : encoding_;
+        warn(name, encoding, match);
+        PAL_TRY(tokenizer, open_named_tokenizer(encoding));
+        Way made{match.spec, tokenizer, tokenizer->counter()};
+        return &ways_.emplace(name, std::move(made)).first->second;
+    }
+
+private:
+    void warn(const std::string& name, const std::string& encoding, const ModelMatch& match) const {
+        if (!name.empty() && !match.known)
+            std::fprintf(stderr, "unknown model %s: counted with %s\n", printable(name).c_str(),
+                         printable(encoding).c_str());
+        else if (encoding_.empty() && !match.spec->exact)
+            std::fprintf(stderr, "the vocabulary of %s is not public: this is an estimate\n",
+                         printable(name).c_str());
+    }
+
+    const std::string asked_, encoding_;
+    const ModelTable models_;
+    std::map<std::string, Way> ways_;
+};
 
 // Requests that are counted as they are; others as the chat that they convert to.
 struct RequestCounting {
@@ -50,6 +74,12 @@ constexpr RequestCounting request_countings[] = {
     {FormatId::openai_chat, count_chat_request},
     {FormatId::anthropic, count_messages_request},
 };
+
+std::string model_in(std::string_view json) {
+    const auto document = parse_json(json);
+    const auto model = document ? document->root().find("model") : std::nullopt;
+    return model && model->is_string() ? std::string(model->string()) : std::string();
+}
 
 // A bare list becomes the body of a request.
 Result<std::uint64_t> count_body(Counting& counting, std::string_view json) {
@@ -64,8 +94,9 @@ Result<std::uint64_t> count_body(Counting& counting, std::string_view json) {
     const std::size_t first = body.find_first_not_of(" \t\r\n");
     if (first != std::string::npos && body[first] == '[') body = "{\"messages\":" + body + "}";
     const auto count = converted ? count_chat_request : own->count;
-    PAL_TRY(counted, count(*counting.model, *counting.counter, body));
-    return counted.total();
+    PAL_TRY(way, counting.way(model_in(json)));
+    PAL_TRY(counted, count(*way->model, *way->counter, body));
+    return way->model->exact ? counted.total() : Calibration(*way->model).estimate(counted);
 }
 
 Result<std::uint64_t> count_line(Counting& counting, std::string_view json) {
@@ -73,7 +104,8 @@ Result<std::uint64_t> count_line(Counting& counting, std::string_view json) {
     PAL_TRY(document, parse_json(json));
     if (!document.root().is_string())
         return fail(ErrorCode::invalid_request, "each line must be a JSON string");
-    return counting.counter->count(document.root().string());
+    PAL_TRY(way, counting.way());
+    return way->counter->count(document.root().string());
 }
 
 // Prints one count per line of the input; gives their sum.
@@ -87,13 +119,37 @@ Result<std::uint64_t> count_lines(Counting& counting, Output& out, std::string_v
     return total;
 }
 
+Result<std::uint64_t> count_text(Counting& counting, std::string_view text) {
+    if (counting.format) return count_body(counting, text);
+    PAL_TRY(way, counting.way());
+    return way->counter->count(text);
+}
+
+void print_count(Invocation& call, std::uint64_t tokens, const std::string& file) {
+    if (!call.json()) {
+        call.out.line(std::to_string(tokens) + (file.empty() ? "" : " " + printable(file)));
+        return;
+    }
+    std::string line;
+    JsonWriter out(line);
+    out.begin_object().key("tokens").number(tokens);
+    if (!file.empty()) out.field("file", file);
+    out.end_object();
+    call.out.json_line(line);
+}
+
 }  // namespace
 
 extern const Flags count_flags;
 const Flags count_flags = flags;
 
 Result<int> run_count(Invocation& call) {
-    PAL_TRY(counting, counting_of(call.arguments));
+    Counting counting(call);
+    if (call.arguments.has("format")) {
+        PAL_TRY(format, format_flag(call.arguments, "format"));
+        counting.format = format;
+    }
+    PAL_CHECK(counting.format ? Result<Way*>(nullptr) : counting.way());
     std::vector<std::string> files = call.arguments.from(0);
     if (files.empty()) files.emplace_back("-");
     std::uint64_t total = 0;
@@ -104,13 +160,14 @@ Result<int> run_count(Invocation& call) {
             total += lines;
             continue;
         }
-        Result<std::uint64_t> tokens = counting.counter->count(text);
-        if (counting.format) tokens = count_body(counting, text);
-        PAL_TRY(one, std::move(tokens));
+        PAL_TRY(one, count_text(counting, text));
         total += one;
-        call.out.line(std::to_string(one) + (files.size() > 1 ? " " + printable(file) : ""));
+        print_count(call, one, files.size() > 1 ? file : "");
     }
-    if (files.size() > 1) call.out.line(std::to_string(total) + " total");
+    if (files.size() > 1 && call.json())
+        call.out.json_line("{\"total\":" + std::to_string(total) + "}");
+    else if (files.size() > 1)
+        call.out.line(std::to_string(total) + " total");
     return 0;
 }
 

@@ -82,11 +82,15 @@ Result<int> run_encode(Invocation& call) {
     return 0;
 }
 
-// The text goes out byte for byte; with --jsonl as a JSON string per line.
+// The text goes out byte for byte; with --json or --jsonl as a JSON string.
 Result<int> run_decode(Invocation& call) {
     PAL_TRY(coder, coder_of(call.arguments));
     if (!call.arguments.has("jsonl")) {
         PAL_TRY(text, decode_array(coder, call.input));
+        if (call.json()) {
+            call.out.json_line(json_string(text));
+            return 0;
+        }
         call.out.write(call.out.is_terminal() ? printable_lines(text) : text);
         return 0;
     }

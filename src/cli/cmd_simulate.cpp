@@ -8,6 +8,7 @@
 #include "core/simulate.h"
 #include "engine/input.h"
 #include "engine/message_tools.h"
+#include "engine/model_table.h"
 #include "palimpsest/tokenizer.h"
 #include "token/models.h"
 
@@ -47,7 +48,17 @@ ModelFacts facts_of(const ModelSpec& spec) {
     return facts;
 }
 
-Result<Setup> set_up(const Arguments& arguments) {
+// A model whose service has no cache, or no price for it, pays the same for every token.
+PriceList prices_for(const ModelSpec& spec) {
+    PriceList prices = prices_of(facts_of(spec));
+    if (!prices.name.empty() || spec.prices.input <= 0) return prices;
+    prices.name = "model";
+    prices.cached = prices.fresh = 1;
+    prices.output = spec.prices.output > 0 ? spec.prices.output / spec.prices.input : 0;
+    return prices;
+}
+
+Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     Setup setup;
     PAL_TRY(format, parse_format_name(arguments.get("format").value_or("openai_chat")));
     PAL_TRY(window, arguments.number("window"));
@@ -61,8 +72,8 @@ Result<Setup> set_up(const Arguments& arguments) {
     if (const PriceList* list = find_prices(name)) {
         setup.options.prices = *list;
     } else {
-        const ModelMatch match = find_model(name);
-        setup.options.prices = prices_of(facts_of(*match.spec));
+        const ModelMatch match = models.match(name);
+        setup.options.prices = prices_for(*match.spec);
         if (!match.known || setup.options.prices.name.empty())
             return fail(ErrorCode::invalid_request,
                         "there are no prices \"" + name +
@@ -186,7 +197,7 @@ extern const Flags simulate_flags;
 const Flags simulate_flags = flags;
 
 Result<int> run_simulate(Invocation& call) {
-    PAL_TRY(setup, set_up(call.arguments));
+    PAL_TRY(setup, set_up(call.arguments, ModelTable(call.settings.models, {})));
     std::vector<std::string> texts = call.arguments.all("policy");
     if (texts.empty()) texts = {"balanced"};
     texts.insert(texts.begin(), "none");  // What the others are compared with.

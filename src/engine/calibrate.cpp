@@ -160,6 +160,7 @@ Result<void> learn_usage(Memory::State& state, const Begun& begun, std::uint64_t
     for (int attempt = 1;; ++attempt) {
         PAL_TRY(stored, load_calibration(*state.store, key, model));
         stored.calibration.learn(count, reported);
+        state.meters->set_estimate_error(begun.model, stored.calibration.state().error);
         const auto saved = save_calibration(*state.store, key, stored);
         if (saved || saved.error().code != ErrorCode::conflict || attempt == attempts_max)
             return saved;

@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "engine/message_tools.h"
+#include "engine/model_table.h"
 #include "engine/present.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
@@ -50,7 +51,8 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
         if (const auto model = root.find("model"); model && out.model.empty())
             out.model = model->string();
     }
-    const ModelMatch match = find_model(out.model);
+    const ModelMatch match =
+        options.models ? options.models->match(out.model) : find_model(out.model);
     if (!out.model.empty() && match.known)
         budget.window = budget.window == 0
                             ? match.spec->window_tokens

@@ -10,11 +10,14 @@
 
 namespace palimpsest {
 
+class ModelTable;  // engine/model_table.h
+
 struct DocumentOptions {
     FormatId format = FormatId::openai_chat;
-    std::string policy = "balanced";  // JSON or the name of a preset
-    std::uint64_t window = 0;         // 0: the model's, if it is known, or the policy's
-    std::string model = {};           // empty: the body's own
+    std::string policy = "balanced";     // JSON or the name of a preset
+    std::uint64_t window = 0;            // 0: the model's, if it is known, or the policy's
+    std::string model = {};              // empty: the body's own
+    const ModelTable* models = nullptr;  // null: those that are built in
 };
 
 struct CompactedDocument {

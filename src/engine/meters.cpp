@@ -103,6 +103,13 @@ void Meters::count_store(StoreCall call, std::optional<ErrorCode> error) {
     ++store_errors_[labels];
 }
 
+void Meters::set_estimate_error(std::string_view model, double error) {
+    constexpr std::size_t models_max = 100;  // Names come from clients.
+    const std::string labels = label("model", model);
+    const std::lock_guard lock(mutex_);
+    if (errors_.size() < models_max || errors_.contains(labels)) errors_[labels] = error;
+}
+
 void Meters::write_store(std::string& out) const {
     head(out, "memory_store_operations_total", "counter", "Calls of the store.");
     for (std::size_t i = 0; i < store_calls; ++i)
@@ -136,6 +143,10 @@ std::string Meters::text() const {
     head(out, "memory_cache_misses_total", "counter",
          "Calls that should have hit the provider's cache and did not.");
     out += fmt::format("memory_cache_misses_total {}\n", misses_);
+    head(out, "memory_estimate_error_ratio", "gauge",
+         "Mean error of the tokens expected of models without a public vocabulary.");
+    for (const auto& [labels, error] : errors_)
+        out += fmt::format("memory_estimate_error_ratio{{{}}} {}\n", labels, error);
     write_store(out);
     return out;
 }

@@ -38,6 +38,8 @@ public:
     // That something is not there is no error.
     void count_store(StoreCall call, std::optional<ErrorCode> error);
     void set_jobs(std::uint64_t waiting) { jobs_ = waiting; }
+    // How far estimates for a model without a public vocabulary are off on the mean.
+    void set_estimate_error(std::string_view model, double error);
 
     std::string text() const;
 
@@ -59,6 +61,7 @@ private:
     std::map<std::string, std::uint64_t> triggers_, items_, injections_, store_errors_;
     std::map<std::string, Histogram> tokens_, steps_;
     std::map<std::string, std::uint64_t> used_;
+    std::map<std::string, double> errors_;  // by model
     double cost_ = 0;
     std::uint64_t misses_ = 0;
 };

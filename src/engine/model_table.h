@@ -20,6 +20,8 @@ public:
 
     // Never null. A model that nobody knows gets a small window and a wasteful vocabulary.
     const ModelSpec& find(std::string_view name) const;
+    // The same, and whether it is known; nobody is warned.
+    ModelMatch match(std::string_view name) const { return find_model(name, rows_); }
 
 private:
     void warn_once(std::string_view name) const;

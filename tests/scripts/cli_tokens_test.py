@@ -7,6 +7,28 @@ HELLO = {"role": "user", "content": "hello world"}
 
 
 class Tokens(PalTest):
+    def test_models_of_the_settings_file_count_as_it_says(self):
+        with open(self.path("palimpsest.toml"), "w", encoding="utf8") as file:
+            file.write('[models.mine]\nencoding = "r50k_base"\nwindow = 200\nprices = {input = 1, output = 2}\n')
+        config = ("--config", self.path("palimpsest.toml"))
+        self.assertEqual(self.pal("count", "--model", "mine", *config, stdin="\u0435\u0449\u0451").out,
+                         self.pal("count", "--encoding", "r50k_base", stdin="\u0435\u0449\u0451").out)
+        chat = json.dumps([{"role": "user", "content": "again and again " * 20} for _ in range(9)])
+        done = self.ok("compact", "--format", "openai_chat", "--model", "mine", *config, stdin=chat)
+        self.assertLess(len(json.loads(done.out)), 9)
+        with open(self.path("chat.json"), "w", encoding="utf8") as file:
+            file.write(chat)
+        self.ok("simulate", "--policy", "balanced", "--prices", "mine", *config, self.path("chat.json"))
+
+    def test_a_request_is_counted_by_the_model_that_it_names(self):
+        body = {"messages": [{"role": "user", "content": "\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"}]}
+        named = self.pal("count", "--format=openai_chat", stdin=json.dumps(body | {"model": "gpt-4-0613"})).out
+        self.assertEqual(named, self.pal("count", "--format=openai_chat", "--model=gpt-4-0613", stdin=json.dumps(body)).out)
+        self.assertNotEqual(named, self.pal("count", "--format=openai_chat", stdin=json.dumps(body)).out)
+        told = self.pal("count", "--format=openai_chat", "--model=claude-sonnet-4-5", "--json", stdin=json.dumps(body))
+        self.assertIn("estimate", told.err)
+        self.assertGreater(json.loads(told.out)["tokens"], 0)
+
     def test_count_prints_the_bare_number(self):
         self.assertEqual(self.pal("count", stdin="hello world").out, "2\n")
         self.assertEqual(self.pal("count", "--encoding", "approx", stdin="hello world").out, "3\n")
