@@ -1,12 +1,14 @@
 // Whatever is said and whatever is asked: words lie inside of their text and in order, an index
 // gives the same results from its stored form, snippets are whole UTF-8 with their marks inside,
-// and bytes that are no index are refused or harmless.
+// the pieces for the local embedder are its vocabulary's, and bytes that are no index are refused
+// or harmless.
 #include <cstdint>
 #include <cstdlib>
 
 #include "base/utf8.h"
 #include "core/rank.h"
 #include "core/snippet.h"
+#include "core/wordpiece.h"
 
 using namespace palimpsest;
 
@@ -60,11 +62,23 @@ void check_search(std::string_view text, std::string_view asked) {
     (void)has_quotes(whole, query);
 }
 
+// Whatever the text, its ends are there, the limit holds, and the pieces are the vocabulary's.
+void check_pieces(std::string_view text) {
+    const auto pieces = WordPiece::open(
+        R"({"model":{"vocab":{"[UNK]":0,"[CLS]":1,"[SEP]":2,"a":3,"##a":4,"!":5}}})");
+    require(pieces.has_value());
+    const auto ids = pieces->encode(text, 32);
+    require(ids.size() >= 2 && ids.size() <= 32 && ids.front() == 1 && ids.back() == 2);
+    for (const std::uint32_t id : ids) require(id <= 5);
+    (void)WordPiece::open(text);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string_view all(reinterpret_cast<const char*>(bytes), size);
     check_words(all);
+    check_pieces(all);
     const std::size_t half = size / 2;
     check_search(all.substr(half), all.substr(0, half));
     Stemmer stemmer;
