@@ -41,6 +41,7 @@ void LogWords::load(Store& store, const Header& header) {
     upto_ = header.base;
     kept_messages_ = 0;
     sealed_ = 0;
+    from_copy_ = false;
     if (!keep_) return;
     auto stored = load_parts(store, words_space, header);
     if (!stored) return;
@@ -50,12 +51,13 @@ void LogWords::load(Store& store, const Header& header) {
     upto_ = Seq{stored->state.upto};
     sealed_ = stored->state.extra;
     kept_messages_ = words_.messages().size();
+    from_copy_ = true;
 }
 
 Result<void> LogWords::read_new(Store& store, const Header& header, Stemmer& stemmer) {
     // The calls that the first new results answer may be known already.
     Seq from = upto_ + 1;
-    if (calls_.empty() && upto_ > header.base) from = std::max(header.base, upto_ - look_back) + 1;
+    if (from_copy_) from = std::max(header.base, upto_ - look_back) + 1;
     while (from <= header.end) {
         ReadQuery query{.ranges = {{from, header.end}}, .kinds = only(EntryKind::message)};
         query.limit = page_messages;
@@ -68,6 +70,7 @@ Result<void> LogWords::read_new(Store& store, const Header& header, Stemmer& ste
         from = entries.back().seq + 1;
     }
     upto_ = std::max(upto_, header.end);
+    from_copy_ = false;
     return {};
 }
 

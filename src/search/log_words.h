@@ -37,6 +37,7 @@ private:
 
     bool keep_ = false;
     bool known_ = false;
+    bool from_copy_ = false;  // which does not have calls_
     std::uint64_t epoch_ = 0;
     Seq upto_ = {};
     std::size_t kept_messages_ = 0;  // in the records
