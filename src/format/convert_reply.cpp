@@ -1,6 +1,7 @@
 // A reply in another format. It takes the way of a stream: its parts become the pieces that the
 // target's writer turns into events and the target's reader into a body, so that there is one place
 // for every format that knows what a reply looks like.
+#include "format/citations.h"
 #include "format/fields.h"
 #include "format/format_table.h"
 #include "format/reply.h"
@@ -21,7 +22,9 @@ StreamIdentity identity_of(const Format& from, JsonValue body, StreamIdentity gi
 // What was said, as the pieces of a stream.
 class Telling {
 public:
-    Telling(const Format& to, const OnDelta& on_delta) : to_(to), on_delta_(on_delta) {}
+    // `citations`: where links go; null: they are lost.
+    Telling(const Format& to, const OnDelta& on_delta, std::vector<Citation>* citations = nullptr)
+        : to_(to), on_delta_(on_delta), citations_(citations) {}
 
     Result<void> add(const Message& message) {
         PAL_TRY(document, parse_json(view_of(message.raw)));
@@ -34,11 +37,12 @@ public:
 private:
     void add(const NeutralPart& part) {
         using Kind = StreamDelta::Kind;
-        if (part.annotated) lose(lost_, part, "citations are not carried over");
+        if (part.annotated && !(citations_ && read_citations(part, characters_, *citations_)))
+            lose(lost_, part, "citations are not carried over");
         if (part.kind == PartKind::refusal)
             on_delta_({.kind = Kind::refusal, .text = part.text});
         else if (is_textual(part))
-            on_delta_({.kind = Kind::text, .text = textual(part)});
+            add_text(textual(part));
         else if (is_function_call(part))
             add_call(part);
         else if (part.kind == PartKind::reasoning && !part.text.empty())
@@ -47,6 +51,11 @@ private:
             lose(lost_, part, "reasoning is not carried over");
         else
             lose(lost_, part, "has no form in a reply of the other format");
+    }
+
+    void add_text(std::string_view text) {
+        characters_ += count_characters(text);
+        on_delta_({.kind = StreamDelta::Kind::text, .text = text});
     }
 
     void add_call(const NeutralPart& part) {
@@ -63,8 +72,17 @@ private:
     const Format& to_;
     const OnDelta& on_delta_;
     std::vector<std::string> lost_;
-    std::size_t calls_ = 0;
+    std::vector<Citation>* const citations_;
+    std::size_t calls_ = 0, characters_ = 0;
 };
+
+// The reply with its links, where the format has a place for them.
+Result<std::string> cited(const Format& to, std::string body,
+                          const std::vector<Citation>& citations) {
+    if (citations.empty()) return body;
+    PAL_TRY(document, parse_json(body));
+    return to.cite(document.root(), citations);
+}
 
 }  // namespace
 
@@ -78,14 +96,18 @@ Result<std::vector<std::string>> tell_messages(FormatId to, std::span<const Mess
 Result<ConvertedReply> make_reply_body(FormatId to, const Reply& reply, StreamIdentity identity) {
     const auto writer = format_of(to).make_writer(std::move(identity));
     std::string bytes = writer->begin();
-    PAL_TRY(lost, tell_messages(to, reply.messages,
-                                [&](const StreamDelta& delta) { bytes += writer->add(delta); }));
+    std::vector<Citation> citations;
+    const OnDelta on_delta = [&](const StreamDelta& delta) { bytes += writer->add(delta); };
+    Telling telling(format_of(to), on_delta, format_of(to).cite ? &citations : nullptr);
+    for (const Message& message : reply.messages) PAL_CHECK(telling.add(message));
+    std::vector<std::string> lost = telling.take_lost();
     if (!reply.usage) lost.push_back("usage: the reply has none, zeros are written");
     bytes += writer->end(reply.stop, reply.usage.value_or(ReplyUsage{}));
     const auto reader = format_of(to).make_reader({});
     PAL_CHECK(reader->feed(bytes));
     PAL_TRY(written, reader->finish());
-    return ConvertedReply{std::move(written.body), std::move(lost)};
+    PAL_TRY(body, cited(format_of(to), std::move(written.body), citations));
+    return ConvertedReply{std::move(body), std::move(lost)};
 }
 
 Result<ConvertedReply> convert_reply(FormatId from, FormatId to, std::string_view json,

@@ -20,6 +20,7 @@
 
 namespace palimpsest {
 
+struct Citation;
 struct CheckInput;
 class Findings;
 class RepairWork;
@@ -77,6 +78,8 @@ struct Format {
     ReplyUsage (*read_usage)(JsonValue usage) = nullptr;
     std::unique_ptr<StreamReader> (*make_reader)(OnDelta on_delta) = nullptr;
     std::unique_ptr<StreamWriter> (*make_writer)(StreamIdentity identity) = nullptr;
+    // A whole reply with links to what its text rests on; null: it has no place for them.
+    std::string (*cite)(JsonValue body, std::span<const Citation> citations) = nullptr;
 
     Result<NeutralMessage> read(JsonValue json) const {
         NeutralMessage message;

@@ -113,6 +113,42 @@ TEST(convert_reply, shows_reasoning_where_clients_of_the_target_look_for_it) {
     EXPECT_NE(back->body.find(R"("thinking":"let me see")"), std::string::npos) << back->body;
 }
 
+TEST(convert_reply, shows_links_where_clients_of_the_target_look_for_them) {
+    const std::string body =
+        R"({"id":"m","type":"message","role":"assistant","model":"x","content":[)"
+        R"({"type":"text","text":"Größe: "},{"type":"text","text":"two.","citations":[)"
+        R"({"type":"web_search_result_location","url":"https://e.org/a","title":"A",)"
+        R"("cited_text":"two","encrypted_index":"i"}]}],"stop_reason":"end_turn",)"
+        R"("usage":{"input_tokens":1,"output_tokens":2}})";
+    const std::string link =
+        R"("start_index":7,"end_index":11,"title":"A","url":"https://e.org/a"})";
+    const auto to_chat = convert_reply(anthropic, chat, body);
+    ASSERT_TRUE(to_chat);
+    EXPECT_TRUE(to_chat->lost.empty());
+    EXPECT_NE(to_chat->body.find(R"([{"type":"url_citation","url_citation":{)" + link + "}]"),
+              std::string::npos)
+        << to_chat->body;
+    EXPECT_TRUE(read_reply(chat, to_chat->body)) << to_chat->body;
+    const auto to_items = convert_reply(anthropic, responses, body);
+    ASSERT_TRUE(to_items);
+    EXPECT_NE(to_items->body.find(R"([{"type":"url_citation",)" + link + "]"), std::string::npos)
+        << to_items->body;
+    const auto items_to_chat = convert_reply(responses, chat, to_items->body);
+    ASSERT_TRUE(items_to_chat);
+    EXPECT_NE(items_to_chat->body.find("https://e.org/a"), std::string::npos)
+        << items_to_chat->body;
+}
+
+TEST(convert_reply, names_citations_that_are_no_links_as_lost) {
+    const std::string body =
+        R"({"id":"m","type":"message","role":"assistant","model":"x","content":[)"
+        R"({"type":"text","text":"two.","citations":[{"type":"char_location",)"
+        R"("document_index":0,"cited_text":"two"}]}],"stop_reason":"end_turn",)"
+        R"("usage":{"input_tokens":1,"output_tokens":2}})";
+    EXPECT_EQ(convert_reply(anthropic, chat, body)->lost,
+              std::vector<std::string>{"text: citations are not carried over"});
+}
+
 TEST(convert_json, names_cache_marks_image_detail_and_speakers_that_are_lost) {
     const auto marked = convert_json(
         anthropic, chat,

@@ -1,7 +1,9 @@
 // The row of Chat Completions: its facts, its rules, and what a whole reply looks like.
 #include "format/openai_chat/openai_chat.h"
 
+#include "format/citations.h"
 #include "format/fields.h"
+#include "format/json_edit.h"
 #include "format/reply.h"
 
 namespace palimpsest {
@@ -41,6 +43,21 @@ ReplyUsage read_usage(JsonValue usage) {
             .reasoning_tokens = count_at(out, "reasoning_tokens")};
 }
 
+// Of the message of the only choice.
+std::string cite_message(JsonValue body, std::span<const Citation> citations) {
+    std::vector<std::string> notes;
+    for (const Citation& citation : citations) {
+        JsonWriter out(notes.emplace_back());
+        out.begin_object().field("type", "url_citation").key("url_citation").begin_object();
+        write_citation(out, citation);
+        out.end_object().end_object();
+    }
+    const JsonValue choice = *body.find("choices")->elements().begin();
+    const std::string message =
+        with_member(*choice.find("message"), "annotations", json_list(notes));
+    return with_member(body, "choices", json_list({with_member(choice, "message", message)}));
+}
+
 }  // namespace
 
 constinit const Format openai_chat_format = {
@@ -61,6 +78,7 @@ constinit const Format openai_chat_format = {
     .read_usage = read_usage,
     .make_reader = make_openai_chat_reader,
     .make_writer = make_openai_chat_writer,
+    .cite = cite_message,
 };
 
 }  // namespace palimpsest

@@ -1,7 +1,9 @@
 // The row of Responses and Conversations: its facts, its rules, and what a whole reply looks like.
 #include "format/openai_responses/openai_responses.h"
 
+#include "format/citations.h"
 #include "format/fields.h"
+#include "format/json_edit.h"
 #include "format/reply.h"
 
 namespace palimpsest {
@@ -49,6 +51,40 @@ ReplyUsage read_usage(JsonValue usage) {
             .reasoning_tokens = count_at(usage.find("output_tokens_details"), "reasoning_tokens")};
 }
 
+// The list with one element changed by `change`, which gives none for those that stay.
+template <class Change>
+std::string changed_list(JsonValue list, Change&& change) {
+    std::vector<std::string> out;
+    bool done = false;
+    for (const JsonValue one : list.elements()) {
+        std::optional<std::string> other = done ? std::nullopt : change(one);
+        done = done || other;
+        out.push_back(other ? *std::move(other) : std::string(one.raw()));
+    }
+    return json_list(out);
+}
+
+// Of the first text of the first message: a writer makes one of all that was said.
+std::string cite_text(JsonValue body, std::span<const Citation> citations) {
+    std::vector<std::string> notes;
+    for (const Citation& citation : citations) {
+        JsonWriter out(notes.emplace_back());
+        out.begin_object().field("type", "url_citation");
+        write_citation(out, citation);
+        out.end_object();
+    }
+    const auto annotate = [&](JsonValue part) -> std::optional<std::string> {
+        if (any_string(part, "type") != "output_text") return {};
+        return with_member(part, "annotations", json_list(notes));
+    };
+    const auto in_item = [&](JsonValue item) -> std::optional<std::string> {
+        const auto content = item.find("content");
+        if (any_string(item, "type") != "message" || !content) return {};
+        return with_member(item, "content", changed_list(*content, annotate));
+    };
+    return with_member(body, "output", changed_list(*body.find("output"), in_item));
+}
+
 }  // namespace
 
 constinit const Format openai_responses_format = {
@@ -76,6 +112,7 @@ constinit const Format openai_responses_format = {
     .read_usage = read_usage,
     .make_reader = make_openai_responses_reader,
     .make_writer = make_openai_responses_writer,
+    .cite = cite_text,
 };
 
 }  // namespace palimpsest
