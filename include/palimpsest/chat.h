@@ -49,17 +49,21 @@ struct Tool {
 // Something that happened. Views are good during the call only. Always told on the caller's thread.
 struct ChatEvent {
     enum class Kind : std::uint8_t {
+        begun,          // `begun`: what was said is stored, and the model is about to be asked
         text,           // `text`: a piece of the answer
         reasoning,      // `text`
+        arguments,      // `text`: a piece of what the model gives the tool `name`
         tool_started,   // `id`, `name`, `text`: the arguments
         tool_finished,  // `id`, `name`, `text`: the result, `is_error`
         compaction,     // `compaction`
         usage,          // `usage`, `cost`: of one round, when its answer is stored
+        retry,          // chat_shaped: `text`: why what was told so far is not the answer
     };
     Kind kind = Kind::text;
     std::size_t round = 1;
     std::string_view text = {}, id = {}, name = {};
     bool is_error = false;
+    const Begun* begun = nullptr;
     const Compaction* compaction = nullptr;
     Usage usage = {};
     std::optional<double> cost = {};
@@ -136,8 +140,8 @@ Result<ChatDone> resume(Memory& memory, const ConversationId& name, Model& model
 // ---- what it took -------------------------------------------------------------------------------
 
 struct UsageRow {
-    std::string day = {};  // "2026-11-15", UTC
-    std::size_t calls = 0;
+    std::string day = {};   // "2026-11-15", UTC
+    std::size_t calls = 0;  // of models, also those for summaries
     Usage usage = {};
     double cost = 0;  // dollars, of the calls whose price is known
 };
@@ -162,14 +166,15 @@ struct AnswerShape {
 };
 
 struct ShapedDone {
-    std::string json = {};  // it fits the schema
+    std::string json = {};  // it fits the schema; empty: tools of the caller are pending
     std::size_t attempts = 1;
-    ChatDone chat = {};  // the last attempt
+    ChatDone chat = {};  // the last attempt; usage, cost and rounds are those of all
 };
 
 // A turn whose answer is JSON of a given shape. An answer that is not is sent back with what is
-// wrong; unprocessable when the last retry did not help, and when the turn ended in another way
-// (see chat_outcome_name in the message). All attempts are in the log.
+// wrong (told as a ChatEvent of the kind `retry`); unprocessable when the last retry did not help,
+// and when the turn ended in another way (see chat_outcome_name in the message), but for calls that
+// ChatOptions::others_pending leaves to the caller. All attempts are in the log.
 Result<ShapedDone> chat_shaped(Memory& memory, const ConversationId& name,
                                const BeginRequest& request, Model& model, const AnswerShape& shape,
                                const ChatOptions& options = {});
@@ -182,7 +187,9 @@ Result<ShapedDone> chat_shaped(Memory& memory, const ConversationId& name,
 //
 // The bytes are JSON: {"version":2, "provider", "processed_length", "messages":[raw...], "pinned":
 // [indexes], "summaries":[{"at","text"}]}. `messages` is what the model will see next (a summary
-// stands there as the message that it is sent as), so under a policy the bytes stay bounded.
+// stands there as the message that it is sent as), so under a policy the bytes stay bounded. With
+// `keep_log` it is all that was said, and "compactions":[[{"kind","from","to","text" or "message",
+// "reason","pass"}]] says by index what the view makes of it.
 // `processed_length` is how many of the messages a model has seen. Also read, and written when
 // asked for: the states of goaitools and of ailoop (both version 1), of which the view is all that
 // they hold.
@@ -195,10 +202,10 @@ enum class StateShape : std::uint8_t {
 };
 std::optional<StateShape> parse_state_shape(std::string_view name);
 
-// What becomes of bytes that cannot be read whole.
+// What becomes of bytes that cannot be read whole, or have a field that cannot be true.
 enum class BadState : std::uint8_t {
     discard,  // a fresh start
-    salvage,  // the messages before the first bad one
+    salvage,  // the messages before the first bad one, and the fields that are good
     fail,     // invalid_request
 };
 
@@ -209,6 +216,10 @@ struct StateOptions {
     // Used after a finished turn, before the state is written. Empty: nothing is compacted.
     std::string policy = {};
     StateShape shape = StateShape::own;
+    // How to count, price and summarise (see Memory::shared_options); null: as a Memory does that
+    // is told nothing. Its store and its policy are not used.
+    const MemoryOptions* memory = nullptr;
+    std::string model = {};  // whose window counts where no model is called
 };
 
 // Why a state was not taken as it is; empty: it was.

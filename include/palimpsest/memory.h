@@ -110,7 +110,7 @@ struct CompactionReport {
     std::uint64_t first_byte = 0, prefix_tokens = 0;
     // Who wrote the summaries: "" nobody, "extractive", or a model; and what that took.
     std::string summarizer = {};
-    std::uint64_t summary_input = 0, summary_output = 0;
+    std::uint64_t summary_calls = 0, summary_input = 0, summary_output = 0;
     double summary_cost = 0;       // dollars; 0 when the price is not known
     std::string explanation = {};  // for people
 };
@@ -292,6 +292,7 @@ struct Answer {
     // Items of the same answer that stand before the message: reasoning and calls, where each is an
     // item of its own.
     std::vector<Message> earlier = {};
+    std::vector<std::string> warnings = {};  // as in Reply; told in Finished
 };
 
 struct Finished {
@@ -460,6 +461,10 @@ public:
     std::string metrics() const;
 
     Store& store();
+
+    // How it counts, prices and summarises, for a Memory beside it: without its store, its policy
+    // and its agents.
+    MemoryOptions shared_options() const;
 
 private:
     std::unique_ptr<State> state_;

@@ -39,9 +39,12 @@ struct Reply {
     std::string stop_text = {};  // the provider's own word
     std::optional<ReplyUsage> usage = {};
     bool interrupted = false;  // the stream ended early: the text so far, complete calls only
+    // For whoever asked: why it was cut, in the provider's words, and what had to be mended in it.
+    std::vector<std::string> warnings = {};
 };
 
-// A non-streamed reply. upstream_failed, with the provider's message, when it is an error object.
+// A non-streamed reply. upstream_failed, with the provider's message, when it is an error object;
+// its param is then the provider's own code or type.
 Result<Reply> read_reply(FormatId format, std::string_view json);
 
 class StreamReader {

@@ -60,6 +60,18 @@ std::vector<std::string> message_ids(const LogId& log, Seq first, Seq last) {
     return ids;
 }
 
+MemoryOptions shared_part(const MemoryOptions& all) {
+    MemoryOptions shared;
+    shared.store.clock = all.store.clock;
+    shared.tokenizer = all.tokenizer;
+    shared.message_bytes_max = all.message_bytes_max;
+    shared.models = all.models;
+    shared.extensions = all.extensions;
+    shared.summarizer = all.summarizer;
+    shared.summary_deadline = all.summary_deadline;
+    return shared;
+}
+
 Result<void> forget_words(Memory::State& state, const ConversationId& name) {
     const auto header = state.store->head(name);
     return header ? state.index->remove(name.tenant, header->log) : Result<void>{};
@@ -69,6 +81,7 @@ Result<void> forget_words(Memory::State& state, const ConversationId& name) {
 
 Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     : state_(std::make_unique<State>()) {
+    state_->shared = shared_part(options);
     state_->meters = std::make_unique<Meters>();
     state_->store = std::make_unique<MeteredStore>(std::move(store), *state_->meters);
     state_->tokenizer = std::make_shared<PooledTokenizer>(options.tokenizer ? options.tokenizer
@@ -112,6 +125,10 @@ Result<Memory> Memory::open(std::string_view store_url, MemoryOptions options) {
 
 Store& Memory::store() {
     return *state_->store;
+}
+
+MemoryOptions Memory::shared_options() const {
+    return state_->shared;
 }
 
 std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage) const {

@@ -22,6 +22,7 @@ struct Memory::State {
     State& operator=(const State&) = delete;
     ~State();  // writes the usage that waits
 
+    MemoryOptions shared;  // what a Memory beside it has in common with it
     std::unique_ptr<Meters> meters;
     std::unique_ptr<Store> store;  // a MeteredStore
     std::shared_ptr<const Tokenizer> tokenizer;

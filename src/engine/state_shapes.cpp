@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/json_write.h"
+#include "base/utf8.h"
 #include "engine/foreign.h"
 #include "palimpsest/format.h"
 
@@ -36,6 +37,12 @@ std::string_view backend_of(FormatId format) {
     return std::ranges::find(backends, format, &Backend::format)->name;
 }
 
+// JSON, for a report.
+std::string brief(std::string_view json) {
+    constexpr std::size_t most = 40;
+    return to_utf8(json.substr(0, most)) + (json.size() > most ? "..." : "");
+}
+
 std::string list_of(const std::vector<std::string>& messages) {
     std::string list = "[";
     for (const std::string& message : messages) list += (list.size() > 1 ? "," : "") + message;
@@ -59,7 +66,9 @@ public:
     }
 
 private:
+    // The first one is told.
     void bad(std::string problem, std::string detail) {
+        if (!report_.problem.empty()) return;
         report_.problem = std::move(problem);
         report_.detail = std::move(detail);
     }
@@ -82,9 +91,20 @@ private:
             return read_snapshot(state);
         if (version == 1) parts_.shape = StateShape::goaitools;
         if (!check_provider(root, version)) return;
-        if (!read_messages(*list)) return;
-        parts_.processed = std::min(number_in(root, "processed_length"), parts_.messages.size());
-        if (version == 2) read_marks(root);
+        read_messages(*list);
+        read_processed(root.find("processed_length"), version, list->size());
+        if (version == 2) read_marks(root, list->size());
+    }
+
+    // goaitools does not hold its number to the length of the list.
+    void read_processed(const std::optional<JsonValue>& value, std::size_t version,
+                        std::size_t length) {
+        if (!value || value->is_null()) return;
+        const auto number = index_of(value, version == 1 ? SIZE_MAX : length + 1);
+        if (!number)
+            bad("invalid_conversation_state", "'processed_length' is " + brief(value->raw()) +
+                                                  ", of " + std::to_string(length) + " messages");
+        parts_.processed = std::min(number.value_or(0), parts_.messages.size());
     }
 
     bool check_provider(JsonValue root, std::size_t version) {
@@ -99,33 +119,55 @@ private:
         return false;
     }
 
-    bool read_messages(JsonValue list) {
+    void read_messages(JsonValue list) {
         for (const JsonValue message : list.elements()) {
             const auto read = read_message(format_, make_bytes(std::string(message.raw())));
             if (!read) {
                 bad("message_unmarshal_failed", "message " +
                                                     std::to_string(parts_.messages.size()) + ": " +
                                                     read.error().message);
-                return false;
+                return;
             }
             parts_.messages.emplace_back(message.raw());
         }
-        return true;
     }
 
-    void read_marks(JsonValue root) {
-        if (const auto pinned = root.find("pinned"))
-            for (const JsonValue at : pinned->elements())
-                if (const auto i = at.integer();
-                    i && *i >= 0 && std::size_t(*i) < parts_.messages.size())
-                    parts_.pinned.push_back(std::size_t(*i));
-        if (const auto summaries = root.find("summaries"))
-            for (const JsonValue one : summaries->elements()) {
-                const auto text = one.find("text");
-                const std::size_t at = number_in(one, "at");
-                if (text && at < parts_.messages.size())
-                    parts_.summaries.emplace_back(at, text->string());
+    // A list that may be absent; what is none is told.
+    std::optional<JsonValue> list_in(JsonValue root, std::string_view field) {
+        const auto list = root.find(field);
+        if (!list || list->is_null()) return std::nullopt;
+        if (list->is_array()) return list;
+        bad("invalid_conversation_state", "'" + std::string(field) + "' must be a list");
+        return std::nullopt;
+    }
+
+    // `length`: of the messages, also of those that are not kept.
+    void read_marks(JsonValue root, std::size_t length) {
+        if (const auto pinned = list_in(root, "pinned"))
+            for (const JsonValue at : pinned->elements()) {
+                const auto place = index_of(at, length);
+                if (place && *place < parts_.messages.size()) parts_.pinned.push_back(*place);
+                if (!place) no_such("pinned", at.raw(), length);
             }
+        if (const auto summaries = list_in(root, "summaries"))
+            for (const JsonValue one : summaries->elements()) {
+                const auto place = index_of(one.find("at"), length);
+                const std::string_view text = text_in(one, "text");
+                const bool said = text.find_first_not_of(" \t\r\n") != text.npos;
+                if (!place || !said) no_such("summaries", one.raw(), length);
+                if (place && said && *place < parts_.messages.size())
+                    parts_.summaries.emplace_back(*place, text);
+            }
+        const auto compactions = list_in(root, "compactions");
+        if (!compactions || parts_.messages.size() < length) return;
+        auto read = read_compactions(*compactions, length);
+        if (!read) return bad("invalid_conversation_state", read.error().message);
+        parts_.compactions = *std::move(read);
+    }
+
+    void no_such(std::string_view field, std::string_view what, std::size_t length) {
+        bad("invalid_conversation_state", "'" + std::string(field) + "' has " + brief(what) +
+                                              ", of " + std::to_string(length) + " messages");
     }
 
     void read_snapshot(std::string_view state) {
@@ -182,7 +224,9 @@ std::string write_plain(const StateParts& parts, std::string_view provider, int 
     out.end_array().key("summaries").begin_array();
     for (const auto& [at, summary] : parts.summaries)
         out.begin_object().key("at").number(std::uint64_t{at}).field("text", summary).end_object();
-    out.end_array().end_object();
+    out.end_array();
+    if (!parts.compactions.empty()) write_compactions(out.key("compactions"), parts.compactions);
+    out.end_object();
     return text;
 }
 
@@ -222,6 +266,8 @@ Result<std::string> write_state(const StateParts& parts, FormatId format,
     if (shape == StateShape::own)
         return write_plain(parts, options.provider.empty() ? format_name(format) : options.provider,
                            2);
+    if (!parts.compactions.empty())
+        report.lost.emplace_back("compactions: what the view leaves out is sent again");
     if (!parts.summaries.empty()) report.lost.emplace_back("which messages are summaries");
     if (shape == StateShape::ailoop) return write_snapshot(parts, format, report);
     if (!parts.pinned.empty()) report.lost.emplace_back("pins");

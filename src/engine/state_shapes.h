@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/state_edits.h"
 #include "palimpsest/chat.h"
 
 namespace palimpsest {
@@ -13,6 +14,7 @@ struct StateParts {
     std::vector<std::string> messages = {};  // raw, of the state's format
     std::vector<std::size_t> pinned = {};
     std::vector<std::pair<std::size_t, std::string>> summaries = {};  // index, text
+    std::vector<StateCompaction> compactions = {};                    // of a whole log
     std::size_t processed = 0;                                        // that a model has seen
     std::string provider = {};                                        // as it was read
     StateShape shape = StateShape::own;                               // as it was read

@@ -18,10 +18,13 @@ std::string state_of(const Call& call) {
     return std::string(state->is_string() ? state->string() : state->raw());
 }
 
-StateOptions options_of(const Call& call) {
+// `memory` is used as long as the options are.
+StateOptions options_of(const Call& call, const MemoryOptions& memory) {
     StateOptions options{.provider = call.text("provider").value_or(""),
                          .keep_log = call.text("keep") == "log",
-                         .policy = raw_of(call, "memory_strategy")};
+                         .policy = raw_of(call, "memory_strategy"),
+                         .memory = &memory,
+                         .model = call.text("model").value_or("")};
     const std::string bad = call.text("bad_state").value_or("discard");
     options.bad = bad == "fail"      ? BadState::fail
                   : bad == "salvage" ? BadState::salvage
@@ -76,13 +79,14 @@ Result<RouteReply> chat_with_state(Call& call) {
     PAL_TRY(format, format_of(call));
     PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(parameters, parameters_in(call));
+    const MemoryOptions memory = call.site.memory.shared_options();
     PAL_TRY(turn, chat_with_state(state_of(call),
                                   {.messages = messages,
                                    .format = format,
                                    .model = std::string(model->name()),
                                    .tools = raw_of(call, "tools"),
                                    .parameters = std::move(parameters)},
-                                  *model, options_of(call), {.others_pending = true}));
+                                  *model, options_of(call, memory), {.others_pending = true}));
     return RouteReply{.body = write_turn(turn)};
 }
 
@@ -90,8 +94,10 @@ Result<RouteReply> append_to_state(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(format, format_of(call));
     const auto compact = call.field("compact");
-    PAL_TRY(appended, append_to_state(state_of(call), {.messages = messages, .format = format},
-                                      options_of(call), compact && compact->boolean() == true));
+    const MemoryOptions memory = call.site.memory.shared_options();
+    PAL_TRY(appended,
+            append_to_state(state_of(call), {.messages = messages, .format = format},
+                            options_of(call, memory), compact && compact->boolean() == true));
     RouteReply reply;
     JsonWriter out(reply.body);
     out.begin_object().field("state", appended.state);

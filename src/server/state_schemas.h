@@ -82,6 +82,7 @@ inline constexpr Schema state_schemas[] = {
         "state":{"$ref":"#/components/schemas/State"},"message":{"type":["string","object"]},
         "messages":{"type":"array","minItems":1,"items":{"type":"object"}},
         "format":{"$ref":"#/components/schemas/Format"},
+        "model":{"type":"string","description":"whose window counts; it is not called"},
         "memory_strategy":{"type":["object","string"]},"compact":{"type":"boolean",
         "description":"use the memory strategy now"},
         "provider":{"type":"string"},"bad_state":{"type":"string",

@@ -11,6 +11,7 @@
 #include "palimpsest/chat.h"
 #include "palimpsest/model.h"
 #include "support/engine.h"
+#include "support/fake_summarizer.h"
 
 using namespace palimpsest;
 using namespace palimpsest::testing_support;
@@ -187,22 +188,6 @@ namespace {
 constexpr std::string_view soft_fold =
     R"({"name":"soft","triggers":{"soft":{"messages":4},"hard":{"messages":400}},)"
     R"("target":{"tokens":1},"passes":[{"pass":"summarize","keep_turns":1}]})";
-
-class FakeSummarizer : public Summarizer {
-public:
-    std::string text = "They talked about numbers: one and three.";
-    Duration takes = {};
-    int calls = 0;
-    std::function<void()> meanwhile = {};
-    std::uint64_t window_tokens() const override { return 8000; }
-    Result<SummaryText> summarize(const SummaryCall& call) override {
-        ++calls;
-        EXPECT_NE(call.user.find("number"), std::string_view::npos);
-        if (meanwhile) meanwhile();
-        if (takes > Duration::zero()) std::this_thread::sleep_for(takes);
-        return SummaryText{text, "gpt-4o-mini", {.input_tokens = 1000, .output_tokens = 10}};
-    }
-};
 
 void talk_about_numbers(Memory& memory, const ConversationId& name) {
     for (int i = 0; i < 3; ++i) {
