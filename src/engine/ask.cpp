@@ -17,6 +17,7 @@ Result<Answer> ask_model(Model& model, const ModelRequest& request, const OnText
     reply.messages.pop_back();
     answer.earlier = std::move(reply.messages);
     answer.interrupted = reply.interrupted;
+    answer.warnings = std::move(reply.warnings);
     if (reply.usage)
         answer.usage = {.input = reply.usage->input_tokens,
                         .cached = reply.usage->cached_tokens,

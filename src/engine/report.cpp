@@ -128,6 +128,7 @@ constexpr Field<std::uint64_t> numbers[] = {
     {"floor", &Report::floor},
     {"first_byte_changed", &Report::first_byte},
     {"prefix_tokens", &Report::prefix_tokens},
+    {"summary_calls", &Report::summary_calls},
     {"summary_input_tokens", &Report::summary_input},
     {"summary_output_tokens", &Report::summary_output},
 };
@@ -181,9 +182,10 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
             report.prefix_tokens = cost.prefix_tokens;
         }
     report.summarizer = bill.summarizer;
-    report.summary_input = bill.usage.input;
-    report.summary_output = bill.usage.output;
-    report.summary_cost = bill.cost;
+    report.summary_calls = bill.sum.calls;
+    report.summary_input = bill.sum.usage.input;
+    report.summary_output = bill.sum.usage.output;
+    report.summary_cost = bill.sum.cost;
     if (!bill.trouble.empty())
         report.explanation += (report.explanation.empty() ? "" : "; ") +
                               ("a deterministic summary stands: " + bill.trouble);

@@ -147,6 +147,17 @@ constexpr Setting table[] = {
      600'000,
      {},
      "How long a turn that is over its hard limit waits for it; 0: not at all."},
+    {"chat_history",
+     &Settings::chat_history,
+     SettingKind::text,
+     SettingScope::model,
+     "FILE",
+     0,
+     0,
+     {},
+     "Where what was typed in `pal chat` is kept for its next sitting; \"none\": nowhere. Without "
+     "it "
+     "palimpsest/chat_history in the user's folder for states (XDG_STATE_HOME, ~/.local/state)."},
     {"turns", &Settings::turns, SettingKind::choice, SettingScope::model, "HOW", 0, 0, turns_names,
      "What becomes of a turn while another one of its conversation is under way."},
     {"turn_wait_ms",

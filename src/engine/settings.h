@@ -35,6 +35,7 @@ struct Settings {
     std::string summarizer_prompt = {};
     std::uint64_t summarizer_window = 0;
     std::uint64_t summary_deadline_ms = 20'000;
+    std::string chat_history = {};
     std::string turns = "allow";
     std::uint64_t turn_wait_ms = 30'000;
     std::string listen = "127.0.0.1:7420";

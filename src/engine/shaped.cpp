@@ -4,6 +4,7 @@
 // Invariant: what is returned fits the schema. With a key every attempt has a key of its own, so a
 // repeat of the whole finds the attempts that are in the log.
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -12,6 +13,7 @@
 #include "base/json_write.h"
 #include "engine/tool_calls.h"
 #include "engine/tool_dialects.h"
+#include "engine/usage_totals.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"
 
@@ -110,15 +112,10 @@ public:
         ShapedDone done;
         std::string said(request_.messages);
         for (done.attempts = 1;; ++done.attempts) {
-            BeginRequest request = request_;
-            request.messages = said;
-            if (done.attempts > 1) request.write.key += "/fix" + std::to_string(done.attempts - 1);
-            PAL_TRY(turn, chat(memory_, name_, request, model_, options_));
-            done.chat = std::move(turn);
-            if (done.chat.outcome != ChatDone::Outcome::done)
-                return fail(ErrorCode::unprocessable,
-                            "there is no answer that fits the schema: the turn ended as " +
-                                std::string(chat_outcome_name(done.chat.outcome)));
+            PAL_CHECK(attempt(said, done));
+            using Outcome = ChatDone::Outcome;
+            if (done.chat.outcome == Outcome::pending && options_.others_pending) return done;
+            if (done.chat.outcome != Outcome::done) return ended_otherwise(done.chat);
             PAL_TRY(text, answer_text(done.chat));
             auto value = check_answer(schema->root(), text);
             if (value) {
@@ -130,12 +127,41 @@ public:
                     ErrorCode::unprocessable,
                     "after " + std::to_string(done.attempts) +
                         " attempts the answer does not fit the schema: " + value.error().message);
+            if (options_.on_event)
+                options_.on_event({.kind = ChatEvent::Kind::retry, .text = value.error().message});
             PAL_TRY(complaint, complain(value.error().message));
             said = std::move(complaint);
         }
     }
 
 private:
+    // What is found in `done` of attempts before this one is added to its sums.
+    Result<void> attempt(const std::string& said, ShapedDone& done) {
+        BeginRequest request = request_;
+        request.messages = said;
+        if (done.attempts > 1) {
+            request.write.key += "/fix" + std::to_string(done.attempts - 1);
+            request.write.expected_end.reset();  // It was the first one's.
+            request.header = {};
+        }
+        PAL_TRY(turn, chat(memory_, name_, request, model_, options_));
+        const ChatDone before = std::exchange(done.chat, std::move(turn));
+        ChatDone& now = done.chat;
+        name_ = now.begun.name;  // It may take place in a fork.
+        now.rounds += before.rounds;
+        add_usage(now.usage, before.usage);
+        if (before.cost) now.cost = now.cost.value_or(0) + *before.cost;
+        now.warnings.insert(now.warnings.begin(), before.warnings.begin(), before.warnings.end());
+        return {};
+    }
+
+    static std::unexpected<Error> ended_otherwise(const ChatDone& done) {
+        std::string why = "there is no answer that fits the schema: the turn ended as " +
+                          std::string(chat_outcome_name(done.outcome));
+        for (const std::string& warning : done.warnings) why += "; " + warning;
+        return fail(ErrorCode::unprocessable, std::move(why));
+    }
+
     Result<void> prepare() {
         if (request_.write.key.empty()) request_.write.key = "shaped_" + hex(random_log_id());
         Way way = shape_.way;
@@ -200,7 +226,7 @@ private:
     }
 
     Memory& memory_;
-    const ConversationId& name_;
+    ConversationId name_;
     Model& model_;
     const AnswerShape& shape_;
     BeginRequest request_;

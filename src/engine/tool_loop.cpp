@@ -87,6 +87,7 @@ Result<ChatDone> ToolLoop::start(std::string_view messages) {
         if (!turn_.preamble.empty()) turn_.preamble += ',';
         turn_.preamble += view_of(begun.preamble[i].raw);
     }
+    tell({.kind = ChatEvent::Kind::begun, .begun = &begun});
     tell_compaction(begun);
     PAL_TRY(round, ask(std::move(begun)));
     return go_on(std::move(round));
@@ -100,6 +101,7 @@ Result<ChatDone> ToolLoop::answer(Seq said) {
     request.write.key += "/again" + std::to_string(said.value);
     PAL_TRY(begun, memory_.begin(name_, request));
     hold(begun);
+    tell({.kind = ChatEvent::Kind::begun, .begun = &begun});
     tell_compaction(begun);
     PAL_TRY(round, ask(std::move(begun)));
     return go_on(std::move(round));
@@ -119,7 +121,12 @@ Result<ChatDone> ToolLoop::go_on(Round round) {
             log = std::move(read);
         }
         if (log.next) {
-            log.next->begun.view = round.begun.view;
+            Begun& begun = log.next->begun;
+            begun.name = round.begun.name;
+            begun.log = round.begun.log;
+            begun.key = round.begun.key;
+            begun.model = round.begun.model;
+            begun.view = round.begun.view;
             round = *std::move(log.next);
             continue;
         }
@@ -169,18 +176,10 @@ Result<Round> ToolLoop::ask(Begun begun) {
 }
 
 Result<Reply> ToolLoop::call_model(Begun& begun) {
-    const std::size_t round = done_.rounds + 1;
     OnPiece on_piece;
     if (options_.on_event)
-        on_piece = [&](const StreamDelta& delta) {
-            ChatEvent event{.kind = ChatEvent::Kind::text, .round = round, .text = delta.text};
-            if (delta.kind == StreamDelta::Kind::reasoning)
-                event.kind = ChatEvent::Kind::reasoning;
-            else if (delta.kind != StreamDelta::Kind::text &&
-                     delta.kind != StreamDelta::Kind::refusal)
-                return !stopping();
-            return tell(event);
-        };
+        on_piece = [this, names = std::map<std::size_t, std::string>()](
+                       const StreamDelta& delta) mutable { return tell_piece(delta, names); };
     const auto call = [&] {
         const std::vector<Message> messages = begun.request();
         const std::string cache_key = begun.cache_key();
@@ -208,11 +207,14 @@ Result<Round> ToolLoop::store_answer(Begun begun, Reply reply) {
     round.stop = reply.stop;
     round.usage = usage_of(reply);
     if (round.items.empty()) {
+        for (std::string& warning : reply.warnings) done_.warnings.push_back(std::move(warning));
         if (reply.interrupted) return round;
         return fail(ErrorCode::upstream_failed,
                     "the model " + std::string(model_.name()) + " answered without a message");
     }
-    PAL_TRY(finished, memory_.finish(round.begun, answer_of(round)));
+    Answer answer = answer_of(round);
+    answer.warnings = std::move(reply.warnings);
+    PAL_TRY(finished, memory_.finish(round.begun, answer));
     if (finished.again) return again(round.begun, finished.seq);
     round.seq = finished.seq;
     round.cost = finished.cost;

@@ -63,6 +63,7 @@ private:
     const Tool* find_tool(std::string_view name) const;
     void hold(const Begun& begun);
     bool tell(const ChatEvent& event);
+    bool tell_piece(const StreamDelta& delta, std::map<std::size_t, std::string>& names);
     void tell_compaction(const Begun& begun);
     bool stopping() const { return stopped_ || options_.stop.stop_requested(); }
     std::string key_of(const Round& round, std::string_view what) const;

@@ -2,25 +2,18 @@
 #include <algorithm>
 
 #include "engine/tool_loop.h"
+#include "engine/usage_totals.h"
 
 namespace palimpsest {
 namespace {
 
 using Outcome = ChatDone::Outcome;
 
-void add(Usage& sum, const Usage& usage) {
-    sum.input += usage.input;
-    sum.cached += usage.cached;
-    sum.cache_writes += usage.cache_writes;
-    sum.output += usage.output;
-    sum.reasoning += usage.reasoning;
-}
-
 }  // namespace
 
 void ToolLoop::account(const Round& round, const std::vector<PendingCall>& calls) {
     ++done_.rounds;
-    add(done_.usage, round.usage);
+    add_usage(done_.usage, round.usage);
     if (round.cost) done_.cost = done_.cost.value_or(0) + *round.cost;
     for (const std::string& warning : round.begun.warnings) done_.warnings.push_back(warning);
     for (const std::string& warning : round.finished.warnings) done_.warnings.push_back(warning);
@@ -49,6 +42,27 @@ const Tool* ToolLoop::find_tool(std::string_view name) const {
 
 bool ToolLoop::tell(const ChatEvent& event) {
     if (options_.on_event && !options_.on_event(event)) stopped_ = true;
+    return !stopping();
+}
+
+// `names`: of the calls that have begun.
+bool ToolLoop::tell_piece(const StreamDelta& delta, std::map<std::size_t, std::string>& names) {
+    ChatEvent event{.kind = ChatEvent::Kind::text, .round = done_.rounds + 1, .text = delta.text};
+    switch (delta.kind) {
+        case StreamDelta::Kind::text:
+        case StreamDelta::Kind::refusal:
+            return tell(event);
+        case StreamDelta::Kind::reasoning:
+            event.kind = ChatEvent::Kind::reasoning;
+            return tell(event);
+        case StreamDelta::Kind::call:
+            names[delta.index] = delta.name;
+            return !stopping();
+        case StreamDelta::Kind::arguments:
+            event.kind = ChatEvent::Kind::arguments;
+            event.name = names[delta.index];
+            return tell(event);
+    }
     return !stopping();
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "engine/edit.h"
+#include "engine/prices.h"
 #include "engine/turn.h"
 #include "store/lineage.h"
 
@@ -64,17 +65,6 @@ std::string miss_warning(Memory::State& state, const Begun& begun, const CallSta
                "the cache's lifetime and its least length";
     }
     return text + "there is no earlier call to compare with";
-}
-
-double price_of(const ModelSpec& model, const Usage& usage) {
-    const auto part = [](std::uint64_t tokens, double price) {
-        return price < 0 ? 0.0 : static_cast<double>(tokens) * price / 1e6;
-    };
-    const std::uint64_t known = usage.cached + usage.cache_writes;
-    const std::uint64_t plain = usage.input - std::min(usage.input, known);
-    return part(plain, model.prices.input) + part(usage.cached, model.prices.cached) +
-           part(usage.cache_writes, model.prices.cache_write) +
-           part(usage.output, model.prices.output);
 }
 
 }  // namespace
@@ -175,10 +165,13 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
     const HotViewPtr before = state.hot->find(begun.name);
     CallState calls = before && before->calls ? *before->calls : CallState{};
     const std::string warning = note_usage(state, begun, answer.usage, calls);
+    for (const std::string& told : answer.warnings) finished.warnings.push_back(told);
     if (!warning.empty()) finished.warnings.push_back(warning);
     finished.cost = cost_of_usage(state, begun.model, answer.usage);
-    if (state.totals->add(begun.name.tenant, format_time(done.header.updated).substr(0, 10),
-                          answer.usage, finished.cost.value_or(0)))
+    if (state.totals->add(begun.name.tenant, {.day = format_time(done.header.updated).substr(0, 10),
+                                              .calls = 1,
+                                              .usage = answer.usage,
+                                              .cost = finished.cost.value_or(0)}))
         state.totals->write(*state.store);
     const HotViewPtr now =
         before ? after_write(*before, done.header, done.first, written) : HotViewPtr();

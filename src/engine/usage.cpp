@@ -1,20 +1,33 @@
 // What calls took: of a conversation, from the notes that finish leaves; of a tenant, from the
 // totals of usage_totals.h.
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/time.h"
 #include "engine/call_note.h"
+#include "engine/compactor.h"
 #include "engine/usage_totals.h"
 #include "palimpsest/chat.h"
 
 namespace palimpsest {
 namespace {
 
-void add_note(const NoteEntry& note, UsageRow& row) {
+// What the note says that calls took: of one that was answered, or of the summaries of a
+// compaction. None: it tells of no call.
+std::optional<UsageRow> row_of(const NoteEntry& note) {
+    if (note.kind == "compaction") {
+        const CompactionReport report = read_report_note(note);
+        // Older notes do not say how many they were.
+        if (report.summary_calls == 0 && report.summary_input == 0) return std::nullopt;
+        return UsageRow{.calls = std::max<std::size_t>(report.summary_calls, 1),
+                        .usage = {.input = report.summary_input, .output = report.summary_output},
+                        .cost = report.summary_cost};
+    }
     const auto usage = read_usage_note(note);
-    if (!usage) return;
+    if (!usage) return std::nullopt;
     const auto body = parse_json(view_of(note.body));
     const auto cost = body ? body->root().find("cost") : std::nullopt;
-    add_usage(row, {.calls = 1, .usage = *usage, .cost = cost ? cost->number().value_or(0) : 0});
+    return UsageRow{.calls = 1, .usage = *usage, .cost = cost ? cost->number().value_or(0) : 0};
 }
 
 }  // namespace
@@ -27,11 +40,11 @@ Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId&
                                          .kinds = only(EntryKind::note),
                                          .limit = page}));
         for (const Entry& entry : notes) {
-            const auto& note = std::get<NoteEntry>(entry.body);
-            if (note.kind != "usage") continue;
+            const auto row = row_of(std::get<NoteEntry>(entry.body));
+            if (!row) continue;
             const std::string day = format_time(entry.at).substr(0, 10);
             if (rows.empty() || rows.back().day != day) rows.push_back({.day = day});
-            add_note(note, rows.back());
+            add_usage(rows.back(), *row);
         }
         if (notes.size() < page) return rows;
         from = notes.back().seq + 1;

@@ -11,13 +11,17 @@ constexpr std::string_view usage_space = "usage";
 
 }  // namespace
 
+void add_usage(Usage& sum, const Usage& more) {
+    sum.input += more.input;
+    sum.cached += more.cached;
+    sum.cache_writes += more.cache_writes;
+    sum.output += more.output;
+    sum.reasoning += more.reasoning;
+}
+
 void add_usage(UsageRow& sum, const UsageRow& more) {
     sum.calls += more.calls;
-    sum.usage.input += more.usage.input;
-    sum.usage.cached += more.usage.cached;
-    sum.usage.cache_writes += more.usage.cache_writes;
-    sum.usage.output += more.usage.output;
-    sum.usage.reasoning += more.usage.reasoning;
+    add_usage(sum.usage, more.usage);
     sum.cost += more.cost;
 }
 
@@ -73,9 +77,9 @@ RecordKey usage_key(const std::string& tenant, std::string_view day) {
     return {tenant, std::string(usage_space), std::string(day)};
 }
 
-bool UsageTotals::add(const std::string& tenant, std::string day, const Usage& usage, double cost) {
+bool UsageTotals::add(const std::string& tenant, const UsageRow& calls) {
     const std::lock_guard lock(mutex_);
-    add_usage(waiting_[{tenant, std::move(day)}], {.calls = 1, .usage = usage, .cost = cost});
+    add_usage(waiting_[{tenant, calls.day}], calls);
     return std::chrono::steady_clock::now() - written_ > between_writes;
 }
 

@@ -18,8 +18,8 @@ namespace palimpsest {
 
 class UsageTotals {
 public:
-    // One call. True: it is time to write.
-    bool add(const std::string& tenant, std::string day, const Usage& usage, double cost);
+    // What calls of a day took. True: it is time to write.
+    bool add(const std::string& tenant, const UsageRow& calls);
     // What cannot be written now waits for the next time.
     void write(Store& store);
 
@@ -38,7 +38,8 @@ std::string write_usage_row(const UsageRow& row);
 UsageRow read_usage_row(std::string_view day, std::string_view json);
 RecordKey usage_key(const std::string& tenant, std::string_view day);
 
-void add_usage(UsageRow& sum, const UsageRow& more);
+void add_usage(Usage& sum, const Usage& more);
+void add_usage(UsageRow& sum, const UsageRow& more);  // whatever their days
 // Adds to a record that others may add to at the same time.
 Result<void> add_to_usage(Store& store, const RecordKey& key, const UsageRow& row,
                           std::optional<Duration> ttl = {});

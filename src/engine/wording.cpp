@@ -4,7 +4,9 @@
 #include <future>
 #include <thread>
 
+#include "base/time.h"
 #include "core/summary.h"
+#include "engine/prices.h"
 #include "palimpsest/model.h"
 
 namespace palimpsest {
@@ -51,16 +53,6 @@ Result<SummaryText> ask_until(Asked asked, Instant until, const std::stop_token&
     }
 }
 
-double price_of(const ModelSpec& model, const ReplyUsage& usage) {
-    const auto part = [](std::uint64_t tokens, double price) {
-        return price < 0 ? 0.0 : static_cast<double>(tokens) * price / 1e6;
-    };
-    const std::uint64_t plain =
-        usage.input_tokens - std::min(usage.input_tokens, usage.cached_tokens);
-    return part(plain, model.prices.input) + part(usage.cached_tokens, model.prices.cached) +
-           part(usage.output_tokens, model.prices.output);
-}
-
 class Wording {
 public:
     Wording(Memory::State& state, const View& view, const MessageTools& tools,
@@ -93,10 +85,13 @@ private:
                 ask_until({state_.summarizer, std::move(request), order.model, deadline_, {}},
                           until_, stop_));
         const ReplyUsage& used = answer.usage;
-        bill.usage.input += used.input_tokens;
-        bill.usage.cached += used.cached_tokens;
-        bill.usage.output += used.output_tokens;
-        bill.cost += price_of(state_.models->find(answer.model), used);
+        const Usage usage{.input = used.input_tokens,
+                          .cached = used.cached_tokens,
+                          .cache_writes = used.cache_write_tokens,
+                          .output = used.output_tokens,
+                          .reasoning = used.reasoning_tokens};
+        const double cost = price_of(state_.models->find(answer.model), usage);
+        add_usage(bill.sum, UsageRow{.calls = 1, .usage = usage, .cost = cost});
         bill.summarizer = answer.model;
         return std::move(answer.text);
     }
@@ -121,6 +116,12 @@ Bill word_summaries(Memory::State& state, const View& view, const MessageTools& 
     for (const SummaryOrder& order : std::vector<SummaryOrder>(plan.summaries)) {
         const auto worded = wording.word(order, plan, bill);
         if (!worded) bill.trouble = worded.error().message;
+    }
+    // Whatever becomes of the plan, they are paid for.
+    if (bill.sum.calls > 0) {
+        bill.sum.day = format_time(state.clock()).substr(0, 10);
+        state.meters->count_call(bill.sum.usage, bill.sum.cost, false);
+        if (state.totals->add(view.header.name.tenant, bill.sum)) state.totals->write(*state.store);
     }
     return bill;
 }

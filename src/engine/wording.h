@@ -11,9 +11,8 @@ namespace palimpsest {
 // Who wrote the summaries and what it took.
 struct Bill {
     std::string summarizer = {};  // "": there are none; "extractive"; a model
-    Usage usage = {};
-    double cost = 0;
-    std::string trouble = {};  // why the deterministic text stands although a model was asked
+    UsageRow sum = {};            // of all calls for them
+    std::string trouble = {};     // why the deterministic text stands although a model was asked
 };
 
 // How long a summariser is waited for, and what ends that earlier. No time: nobody is asked.

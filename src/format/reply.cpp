@@ -17,11 +17,38 @@ StopReason stop_of(const Format& format, std::string_view word) {
                                 : static_cast<StopReason>(found - words.begin());
 }
 
+// The provider's own word for what is wrong; never empty.
+std::string kind_of_error(JsonValue error) {
+    for (const std::string_view field : {"code", "type"})
+        if (const auto word = any_string(error, field); !word.empty()) return std::string(word);
+    return "error";
+}
+
 Result<void> refuse_error(JsonValue body) {
     const auto error = body.find("error");
     if (!error || !error->is_object()) return {};
     return fail(ErrorCode::upstream_failed,
-                "the provider answered: " + std::string(any_string(*error, "message")));
+                "the provider answered: " + std::string(any_string(*error, "message")),
+                kind_of_error(*error));
+}
+
+// What a model says is the assistant's, whatever a server calls it: stored under another role it
+// would be somebody else's words. Items without a role keep what they are.
+Result<void> claim_roles(FormatId format, Reply& reply) {
+    for (Message& message : reply.messages) {
+        const Role role = message.shape.role;
+        const bool foreign = role == Role::user || role == Role::system || role == Role::tool;
+        if (!foreign) continue;
+        PAL_TRY(document, parse_json(view_of(message.raw)));
+        const std::string_view called = any_string(document.root(), "role");
+        if (called.empty()) continue;
+        std::string raw = with_member(document.root(), "role", R"("assistant")");
+        reply.warnings.push_back("the server gave its answer the role '" + std::string(called) +
+                                 "'; it is taken for the assistant's");
+        PAL_TRY(claimed, read_message(format, make_bytes(std::move(raw))));
+        message = std::move(claimed);
+    }
+    return {};
 }
 
 }  // namespace
@@ -65,7 +92,8 @@ Result<void> refuse_error_event(JsonValue event) {
     if (!named && !(error && error->is_object())) return {};
     const JsonValue source = error && error->is_object() ? *error : event;
     return fail(ErrorCode::upstream_failed,
-                "the provider broke off: " + std::string(any_string(source, "message")));
+                "the provider broke off: " + std::string(any_string(source, "message")),
+                kind_of_error(source));
 }
 
 bool is_whole_json(std::string_view text) {
@@ -83,6 +111,7 @@ Result<Reply> read_reply(FormatId id, std::string_view json) {
     PAL_CHECK(refuse_error(body));
     Reply reply{.body = std::string(json)};
     PAL_CHECK(format.read_reply(reply, body));
+    PAL_CHECK(claim_roles(id, reply));
     reply.stop = stop_of(format, reply.stop_text);
     bool calls = false;
     for (const Message& message : reply.messages) calls = calls || !message.shape.calls.empty();

@@ -65,6 +65,26 @@ bool wait_ms(int duration, const std::stop_token& stop) {
     return !stop.stop_requested();
 }
 
+// How long a call may take, with all its tries.
+class CallTime {
+public:
+    explicit CallTime(int total_ms)
+        : total_ms_(total_ms),
+          until_(std::chrono::steady_clock::now() + std::chrono::milliseconds(total_ms)) {}
+    // 0: without limit. Never 0 otherwise: what is over gets one millisecond.
+    int left_ms() const {
+        if (total_ms_ <= 0) return 0;
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            until_ - std::chrono::steady_clock::now());
+        return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 1));
+    }
+    bool has(int ms) const { return total_ms_ <= 0 || ms < left_ms(); }
+
+private:
+    int total_ms_;
+    std::chrono::steady_clock::time_point until_;
+};
+
 // Half of it by luck, so that clients that failed together do not come back together.
 int back_off_ms(int tries) {
     const int whole = std::min(first_wait_ms << std::min(tries, 10), longest_wait_ms);
@@ -85,6 +105,8 @@ public:
     }
 
     bool take(std::string_view bytes) {
+        head_ += bytes.substr(0, head_bytes_max - head_.size());
+        size_ += bytes.size();
         if (!kind_known_) {
             const std::size_t first = bytes.find_first_not_of(" \t\r\n");
             if (first == std::string_view::npos) return true;
@@ -103,6 +125,8 @@ public:
     bool begun() const { return begun_; }
     bool stopped() const { return !wanted_; }
     const std::optional<Error>& fault() const { return fault_; }
+    std::string_view head() const { return head_; }
+    std::size_t size() const { return size_; }
 
     Result<Reply> finish() {
         if (!plain_) return reader_->finish();
@@ -117,12 +141,15 @@ public:
 
 private:
     static constexpr std::size_t body_bytes_max = 64u << 20;
+    static constexpr std::size_t head_bytes_max = 200;
 
     FormatId format_;
     const OnPiece& on_piece_;
     const OnBytes& on_bytes_;
     std::unique_ptr<StreamReader> reader_;
     std::string body_;
+    std::string head_;  // the first bytes, whatever they are
+    std::size_t size_ = 0;
     std::optional<Error> fault_;
     bool kind_known_ = false, plain_ = false, begun_ = false, wanted_ = true;
 };
@@ -179,12 +206,15 @@ public:
                                           find_model(model).spec->output_tokens, streamed));
         HttpRequest http = make_http(std::move(body.json), key);
         for (const auto& [header, value] : request.headers) http.headers.set(header, value);
+        const CallTime time(endpoint_.total_timeout_ms);
         for (int tries = 0;; ++tries) {
             int wait = 0;
-            auto reply = attempt(http, key, request, on_piece, wait);
+            Attempt one{http, key, request, on_piece, time.left_ms()};
+            auto reply = attempt(one, wait);
             const bool again = !reply && wait >= 0 && tries < endpoint_.retries;
             if (!again) return reply;
-            if (!wait_ms(wait > 0 ? wait : back_off_ms(tries), request.stop)) return reply;
+            if (wait == 0) wait = back_off_ms(tries);
+            if (!time.has(wait) || !wait_ms(wait, request.stop)) return reply;
         }
     }
 
@@ -240,18 +270,25 @@ private:
         return http;
     }
 
+    struct Attempt {
+        const HttpRequest& http;
+        const std::string& key;
+        const ModelRequest& request;
+        const OnPiece& on_piece;
+        int time_ms;  // 0: as long as it likes
+    };
+
     // `wait`: what the server asks for before another try, 0: as we like, -1: there must be none.
-    Result<Reply> attempt(const HttpRequest& http, const std::string& key,
-                          const ModelRequest& request, const OnPiece& on_piece, int& wait) {
-        const std::stop_token& stop = request.stop;
-        Incoming incoming(endpoint_.format, on_piece, request.on_bytes);
+    Result<Reply> attempt(const Attempt& asked, int& wait) {
+        const std::stop_token& stop = asked.request.stop;
+        Incoming incoming(endpoint_.format, asked.on_piece, asked.request.on_bytes);
         const auto take = [&](std::string_view bytes) { return incoming.take(bytes); };
         std::unique_ptr<HttpClient> client = borrow();
-        auto response = client->stream(http, take, stop);
+        auto response = client->stream(asked.http, take, stop, asked.time_ms);
         give_back(std::move(client));
         wait = -1;
         if (incoming.fault() && !incoming.begun())
-            return std::unexpected(refusal_of_event(url_.authority(), *incoming.fault(), key));
+            return std::unexpected(unusable(incoming, response, *incoming.fault(), asked.key));
         if (!response && !incoming.begun() && !incoming.stopped()) {
             // What never arrived may be sent again; what may have arrived may be charged for twice.
             if (response.error().code == ErrorCode::unavailable && !stop.stop_requested()) wait = 0;
@@ -259,14 +296,46 @@ private:
         }
         if (response && (response->status < 200 || response->status > 299)) {
             if (may_send_again(*response)) wait = retry_after_ms(*response, system_now());
-            Error refused = refusal_of(url_.authority(), *response, key);
-            add_wait(refused, *response, system_now());
-            return std::unexpected(std::move(refused));
+            return std::unexpected(refused(*response, asked.key));
         }
         auto reply = incoming.finish();
-        if (!reply) return std::unexpected(refusal_of_event(url_.authority(), reply.error(), key));
+        if (!reply) return std::unexpected(unusable(incoming, response, reply.error(), asked.key));
         if (!response || incoming.fault()) reply->interrupted = true;
+        // Whoever hears an answer that breaks off is told why, in the provider's words.
+        if (incoming.fault())
+            reply->warnings.push_back(
+                refusal_of_event(url_.authority(), *incoming.fault(), asked.key).message);
+        else if (!response && !incoming.stopped() && !stop.stop_requested())
+            reply->warnings.push_back(response.error().message);
         return reply;
+    }
+
+    // An answer that is none: the provider's error, or bytes of another kind.
+    Error unusable(const Incoming& incoming, const Result<HttpResponse>& response,
+                   const Error& error, const std::string& key) const {
+        const bool is_providers = !error.param.empty();
+        if (is_providers || !response) return refusal_of_event(url_.authority(), error, key);
+        return refusal_of_unreadable(
+            url_.authority(),
+            {.type = std::string(response->headers.find("Content-Type").value_or("")),
+             .head = std::string(incoming.head()),
+             .bytes = incoming.size(),
+             .why = error.message},
+            key);
+    }
+
+    Error refused(const HttpResponse& response, const std::string& key) const {
+        Error error = refusal_of(url_.authority(), response, key);
+        add_wait(error, response, system_now());
+        if (response.status != 401 && response.status != 403) return error;
+        error.message += "; the key of the model " + endpoint_.name + " is ";
+        if (!endpoint_.key_file.empty())
+            error.message += "read from the file " + endpoint_.key_file;
+        else if (!endpoint_.key_env.empty())
+            error.message += "what " + endpoint_.key_env + " says";
+        else
+            error.message += "not set: say key_env or key_file in [models." + endpoint_.name + "]";
+        return error;
     }
 
     std::unique_ptr<HttpClient> borrow() {
@@ -305,16 +374,22 @@ Result<std::unique_ptr<Model>> make_http_model(Endpoint endpoint) {
     if (usual) endpoint.url = dialect.usual_url;
     if (usual && endpoint.key_env.empty() && endpoint.key_file.empty())
         endpoint.key_env = dialect.usual_key;
-    PAL_TRY(url, parse_url(endpoint.url));
-    PAL_TRY(proxy, choose_proxy(endpoint, url));
+    const auto of_model = [&](Error error) {
+        error.message = "the model " + endpoint.name + ": " + error.message;
+        return std::unexpected(std::move(error));
+    };
+    auto url = parse_url(endpoint.url);
+    if (!url) return of_model(std::move(url).error());
+    auto proxy = choose_proxy(endpoint, *url);
+    if (!proxy) return of_model(std::move(proxy).error());
     HttpClientOptions options;
     options.connect_timeout_ms = endpoint.connect_timeout_ms;
     options.first_byte_timeout_ms = endpoint.first_byte_timeout_ms;
     options.idle_timeout_ms = endpoint.idle_timeout_ms;
     options.total_timeout_ms = endpoint.total_timeout_ms;
     options.ca_file = endpoint.ca_file;
-    options.proxy = std::move(proxy);
-    return std::make_unique<HttpModel>(std::move(endpoint), std::move(url), std::move(options));
+    options.proxy = *std::move(proxy);
+    return std::make_unique<HttpModel>(std::move(endpoint), *std::move(url), std::move(options));
 }
 
 }  // namespace palimpsest

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "palimpsest/model.h"
 
 namespace palimpsest {
@@ -156,13 +158,31 @@ int refused_status(const Error& error) {
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret) {
     Error error = event;
     const Said said{.text = event.message, .kind = event.param};
-    if (lowered(event.message).contains("overloaded")) error.code = ErrorCode::unavailable;
-    if (lowered(event.message).contains("rate limit")) error.code = ErrorCode::rate_limited;
+    const std::string words = lowered(event.param + " " + event.message);
+    if (words.contains("overloaded")) error.code = ErrorCode::unavailable;
+    if (words.contains("rate limit") || words.contains("rate_limit"))
+        error.code = ErrorCode::rate_limited;
     // What we cannot read is the server's fault, not that of whoever asked.
     if (error.code == ErrorCode::invalid_request || error.code == ErrorCode::unprocessable)
         error.code = ErrorCode::upstream_failed;
     error.message = std::string(server) + ": " + shown(event.message, secret);
     error.param = says_overflow(said) ? std::string(context_overflow) : "";
+    return error;
+}
+
+Error refusal_of_unreadable(std::string_view server, const Unreadable& answer,
+                            std::string_view secret) {
+    Error error;
+    error.code = ErrorCode::upstream_failed;
+    error.message = std::string(server) + " answered with success and ";
+    if (answer.bytes == 0)
+        error.message += "an empty body";
+    else
+        error.message += std::to_string(answer.bytes) + " bytes of " +
+                         (answer.type.empty() ? "no type" : answer.type) +
+                         " that are no model's answer (" + answer.why +
+                         "): " + json_string(to_utf8(shown(answer.head, secret)));
+    error.message += "; look at the model's url (up to the version, as in .../v1) and its format";
     return error;
 }
 

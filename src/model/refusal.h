@@ -13,8 +13,17 @@ namespace palimpsest {
 // provider's own words and the field that it complains about. `secret` is taken out of them. A
 // request that is longer than the model's window is_context_overflow(), see model.h.
 Error refusal_of(std::string_view server, const HttpResponse& response, std::string_view secret);
-// The same for an error event inside a stream, and for an answer that cannot be read.
+// The same for an error event inside a stream, and for an answer that is an error object.
 Error refusal_of_event(std::string_view server, const Error& event, std::string_view secret);
+// The same for a 2xx answer that cannot be read: says what came and where to look.
+struct Unreadable {
+    std::string type = {};  // Content-Type
+    std::string head = {};  // the first bytes
+    std::size_t bytes = 0;
+    std::string why = {};
+};
+Error refusal_of_unreadable(std::string_view server, const Unreadable& answer,
+                            std::string_view secret);
 
 // The status that refusal_of() made the error of; 0: it is no such error.
 int refused_status(const Error& error);

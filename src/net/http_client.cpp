@@ -29,9 +29,9 @@ struct HttpClient::Connection {
 
 // One request in progress.
 struct HttpClient::Call {
-    Call(const HttpRequest& asked, const BodyConsumer* consumer, const HttpClientOptions& options,
+    Call(const HttpRequest& asked, const BodyConsumer* consumer, int total_timeout_ms,
          std::stop_token stop)
-        : request(asked), on_body(consumer), patience(options.total_timeout_ms, std::move(stop)) {}
+        : request(asked), on_body(consumer), patience(total_timeout_ms, std::move(stop)) {}
 
     const HttpRequest& request;
     const BodyConsumer* on_body;
@@ -58,13 +58,14 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 
 Result<HttpResponse> HttpClient::send(const HttpRequest& request, std::stop_token stop) {
-    Call call(request, nullptr, options_, std::move(stop));
+    Call call(request, nullptr, options_.total_timeout_ms, std::move(stop));
     return perform(call);
 }
 
 Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const BodyConsumer& on_body,
-                                        std::stop_token stop) {
-    Call call(request, &on_body, options_, std::move(stop));
+                                        std::stop_token stop, int total_timeout_ms) {
+    const int total = total_timeout_ms > 0 ? total_timeout_ms : options_.total_timeout_ms;
+    Call call(request, &on_body, total, std::move(stop));
     return perform(call);
 }
 

@@ -42,10 +42,11 @@ public:
     Result<HttpResponse> send(const HttpRequest& request, std::stop_token stop = {});
 
     // The same, but the body of a 2xx answer goes to `on_body` piece by piece as it arrives (and
-    // has no size limit); false from it ends the request as if interrupted.
+    // has no size limit); false from it ends the request as if interrupted. `total_timeout_ms` is
+    // this request's in place of the options'; 0: theirs.
     using BodyConsumer = std::function<bool(std::string_view)>;
     Result<HttpResponse> stream(const HttpRequest& request, const BodyConsumer& on_body,
-                                std::stop_token stop = {});
+                                std::stop_token stop = {}, int total_timeout_ms = 0);
 
 private:
     struct Connection;

@@ -147,9 +147,11 @@ bool AnswerStream::bytes(std::string_view bytes) {
 }
 
 void AnswerStream::end(const Reply& reply) {
-    if (reply.interrupted && !gone_)
-        return fail(
-            {ErrorCode::upstream_failed, "the model's answer broke off; what came is kept"});
+    if (reply.interrupted && !gone_) {
+        std::string words = "the model's answer broke off; what came is kept";
+        for (const std::string& warning : reply.warnings) words += "; " + warning;
+        return fail({ErrorCode::upstream_failed, std::move(words)});
+    }
     if (!passed_) {
         if (!begun_) {
             send(writer_->begin());

@@ -92,6 +92,7 @@ private:
     // A stateful answer is waited for also when the client has gone: its repeat will ask for it.
     Result<RouteReply> plain() {
         PAL_TRY(reply, ask({.stop = turn_ ? std::stop_token() : call_.out->stop()}));
+        for (const std::string& warning : reply.warnings) ask_.warnings.push_back(warning);
         PAL_TRY(body, body_of(reply));
         if (ask_.keep) PAL_CHECK(ask_.keep(body));
         return RouteReply{.body = std::move(body),

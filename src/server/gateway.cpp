@@ -211,6 +211,7 @@ Result<Answer> answer_of(Reply reply, std::string_view model) {
     Answer answer{.message = std::move(reply.messages.back()), .interrupted = reply.interrupted};
     reply.messages.pop_back();
     answer.earlier = std::move(reply.messages);
+    answer.warnings = std::move(reply.warnings);
     if (reply.usage) answer.usage = usage_of(*reply.usage);
     return answer;
 }

@@ -107,13 +107,14 @@ TEST(chat_shaped, in_words_for_servers_that_have_neither_and_streamed) {
     model.says("hm").says(R"({"city":"Lima"})");
     std::string heard;
     const auto listen = [&](const ChatEvent& event) {
-        heard += event.text;
+        if (event.kind == ChatEvent::Kind::retry) heard += " again: ";
+        if (event.kind == ChatEvent::Kind::text) heard += event.text;
         return true;
     };
     const auto done =
         chat_shaped(memory, alice, {.messages = question}, model, shape, {.on_event = listen});
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_EQ(heard, R"(hm{"city":"Lima"})");
+    EXPECT_EQ(heard, R"(hm again: {"city":"Lima"})");
     for (const std::string& sent : model.sent)
         EXPECT_TRUE(sent.starts_with("Answer with one JSON value")) << sent;
     EXPECT_EQ(memory.view(alice)->items.size(), 4u);

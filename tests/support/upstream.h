@@ -69,6 +69,12 @@ public:
         const std::scoped_lock lock(mutex_);
         script_.push_back(std::move(reply));
     }
+    // In place of what is left of the script.
+    void play(const std::vector<UpstreamReply>& script) {
+        const std::scoped_lock lock(mutex_);
+        script_.assign(script.begin(), script.end());
+        requests_.clear();
+    }
     std::vector<HttpRequest> requests() const {
         const std::scoped_lock lock(mutex_);
         return requests_;
@@ -205,13 +211,13 @@ private:
         if (!request) return false;
         const UpstreamReply reply = next_reply(*std::move(request));
         pause(reply.delay_ms);
-        if (reply.as_is) {
-            send_all(fd, *reply.as_is);
-            return false;
-        }
         if (reply.reset) {
             const linger hard = {.l_onoff = 1, .l_linger = 0};
             ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+        }
+        if (reply.as_is) {
+            send_all(fd, *reply.as_is);
+            return false;
         }
         return send_all(fd, head_of(reply)) && send_body(fd, reply) && !reply.cut_at &&
                !reply.reset;
