@@ -381,7 +381,10 @@ constexpr Schema table[] = {
         "model":{"type":"string"},"memory_strategy":{"type":["object","string"]},
         "tools":{"type":"array",
         "items":{"type":"object"}},"parameters":{"type":"object"},
-        "response_format":{"type":"object","description":"as in OpenAI's chat completions"},
+        "response_format":{"type":"object","description":
+        "as in OpenAI's chat completions; of the type json_schema the answer is held to it"},
+        "retries":{"type":"integer","minimum":0,"maximum":10,"description":
+        "how often the model is told that its answer does not fit the schema; 3"},
         "stream":{"type":"boolean"}}})",
      R"({"message":"Find me a flight to Oslo","conversation_id":"alice"})"},
     {"Begin",
@@ -428,6 +431,8 @@ constexpr Schema table[] = {
         "usage","cost","compaction","warnings"],
         "properties":{"conversation_id":{"type":"string"},"turn_id":{"type":"string"},
         "seq":{"$ref":"#/components/schemas/Seq"},"message":{"type":"object"},
+        "output":{"description":"the answer as a value that fits the schema; null: see tool_calls"},
+        "attempts":{"type":"integer"},
         "interrupted":{"type":"boolean"},"tool_calls":{"type":"array","items":{"type":"object",
         "required":["id","name","arguments"],"properties":{"id":{"type":"string"},
         "name":{"type":"string"},"arguments":{"type":"string"}}}},

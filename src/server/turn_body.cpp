@@ -1,11 +1,53 @@
 // turn_body: what the bodies of turns have in common, read and written.
 #include "server/turn_body.h"
 
+#include "base/ids.h"
 #include "core/metadata.h"
+#include "engine/present.h"
 #include "model/request_body.h"
 #include "palimpsest/format.h"
+#include "server/rest.h"
 
 namespace palimpsest {
+
+std::string turn_id(const Begun& begun) {
+    std::string id = position_id(turn_prefix, begun.log, begun.turn);
+    if (!begun.key.empty()) id += "." + percent_encode(begun.key);
+    return id;
+}
+
+void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
+    out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
+}
+
+void write_end(JsonWriter& out, const Begun& begun, const Finished& finished) {
+    out.key("cost");
+    if (finished.cost)
+        out.begin_object().key("dollars").number(*finished.cost).end_object();
+    else
+        out.null();
+    out.key("compaction");
+    begun.compaction ? write_compaction(out, *begun.compaction) : void(out.null());
+    out.key("warnings").begin_array();
+    for (const auto* warnings : {&begun.warnings, &finished.warnings})
+        for (const std::string& warning : *warnings) out.string(warning);
+    out.end_array().end_object();
+}
+
+std::string start_event(const Begun& begun) {
+    std::string data;
+    JsonWriter out(data);
+    write_start(out, begun, turn_id(begun));
+    out.key("seq").number(begun.view.seq.value).end_object();
+    return data;
+}
+
+std::string compaction_event(const Compaction& compaction) {
+    std::string data;
+    JsonWriter out(data);
+    write_compaction_event(out, compaction);
+    return data;
+}
 
 void write_usage(JsonWriter& out, const Usage& usage) {
     out.begin_object().key("input_tokens").number(usage.input);
@@ -63,6 +105,22 @@ Result<std::string> parameters_in(const Call& call) {
                     "'parameters', as its provider does",
                     "response_format");
     return with_defaults(R"({"response_format":)" + std::string(shape->raw()) + "}", parameters);
+}
+
+Result<BeginRequest> begin_request_of(const Call& call, std::string_view messages,
+                                      std::string_view model) {
+    PAL_TRY(format, format_of(call));
+    WriteOptions write = call.write(IfAbsent::create);
+    write.key = call.key;  // begin, finish and chat share the key of a turn.
+    return BeginRequest{.messages = messages,
+                        .format = format,
+                        .model = std::string(model),
+                        .tools = raw_of(call, "tools"),
+                        .parameters = raw_of(call, "parameters"),
+                        .policy = raw_of(call, "memory_strategy"),
+                        .agent = call.text("agent_type").value_or(""),
+                        .turns = parse_turns(call.text("turns").value_or("")),
+                        .write = std::move(write)};
 }
 
 Usage usage_in(const Call& call) {

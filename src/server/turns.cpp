@@ -17,6 +17,7 @@
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/running_turns.h"
+#include "server/shaped_turn.h"
 #include "server/turn_beacon.h"
 #include "server/turn_body.h"
 #include "server/turn_hold.h"
@@ -25,16 +26,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view turn_prefix = "turn_";
-
 // ---- ids ----------------------------------------------------------------------------------------
-
-// turn_LOG+SEQ, and .KEY where there is one.
-std::string turn_id(const Begun& begun) {
-    std::string id = position_id(turn_prefix, begun.log, begun.turn);
-    if (!begun.key.empty()) id += "." + percent_encode(begun.key);
-    return id;
-}
 
 Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
     const std::size_t dot = std::min(id.find('.'), id.size());
@@ -50,24 +42,6 @@ Result<Begun> parse_turn(const ConversationId& name, std::string_view id) {
 }
 
 // ---- writing ------------------------------------------------------------------------------------
-
-void write_start(JsonWriter& out, const Begun& begun, std::string_view id) {
-    out.begin_object().field("conversation_id", begun.name.id).field("turn_id", id);
-}
-
-void write_end(JsonWriter& out, const Begun& begun, const Finished& finished) {
-    out.key("cost");
-    if (finished.cost)
-        out.begin_object().key("dollars").number(*finished.cost).end_object();
-    else
-        out.null();
-    out.key("compaction");
-    begun.compaction ? write_compaction(out, *begun.compaction) : void(out.null());
-    out.key("warnings").begin_array();
-    for (const auto* warnings : {&begun.warnings, &finished.warnings})
-        for (const std::string& warning : *warnings) out.string(warning);
-    out.end_array().end_object();
-}
 
 // {"conversation_id","turn_id","seq","message","tool_calls","usage","cost","compaction","warnings"}
 std::string write_turn(const Begun& begun, std::string_view id, const Answer& answer,
@@ -88,20 +62,10 @@ std::string write_turn(const Begun& begun, std::string_view id, const Answer& an
 
 Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_view messages,
                          std::string_view model) {
-    PAL_TRY(format, format_of(call));
+    PAL_TRY(request, begin_request_of(call, messages, model));
     PAL_TRY(parameters, parameters_in(call));
-    WriteOptions write = call.write(IfAbsent::create);
-    write.key = call.key;  // begin, finish and chat share the key of a turn.
-    Result<Begun> begun = begin_for(call, name,
-                                    {.messages = messages,
-                                     .format = format,
-                                     .model = std::string(model),
-                                     .tools = raw_of(call, "tools"),
-                                     .parameters = std::move(parameters),
-                                     .policy = raw_of(call, "memory_strategy"),
-                                     .agent = call.text("agent_type").value_or(""),
-                                     .turns = parse_turns(call.text("turns").value_or("")),
-                                     .write = std::move(write)});
+    request.parameters = std::move(parameters);
+    Result<Begun> begun = begin_for(call, name, request);
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
     if (call.key.empty()) return begun;
     // Kept now: the model may fail, or the client leave, before there is an answer.
@@ -171,34 +135,23 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     return Told{*std::move(answer), std::move(finished)};
 }
 
-// Begins a turn, or waits for the one that this repeats.
-Result<Begun> begin_or_join(Call& call, const ConversationId& name, std::string_view messages,
-                            std::string_view model, RunningTurns::Seat& seat) {
-    if (call.key.empty()) return begin_from(call, name, messages, model);
+// A repeat waits until the attempt before it has ended.
+Result<RunningTurns::Seat> take_seat(Call& call, const ConversationId& name) {
+    if (call.key.empty()) return RunningTurns::Seat();
     auto entered = call.site.running->enter(name.id + "\n" + call.key, call.out->stop());
     if (!entered.seat.held())
         return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
-    seat = std::move(entered.seat);
+    return std::move(entered.seat);
+}
+
+// Begins a turn, or waits for the one that this repeats.
+Result<Begun> begin_or_join(Call& call, const ConversationId& name, std::string_view messages,
+                            std::string_view model) {
     PAL_TRY(begun, begin_from(call, name, messages, model));
-    if (begun.already) return std::move(begun);
+    if (begun.already || call.key.empty()) return std::move(begun);
     PAL_TRY(met, await_elsewhere(call.site.memory.store(), begun, call.out->stop()));
     if (!met) return std::move(begun);
     return begin_from(call, name, messages, model);
-}
-
-std::string start_event(const Begun& begun) {
-    std::string data;
-    JsonWriter out(data);
-    write_start(out, begun, turn_id(begun));
-    out.key("seq").number(begun.view.seq.value).end_object();
-    return data;
-}
-
-std::string compaction_event(const Compaction& compaction) {
-    std::string data;
-    JsonWriter out(data);
-    write_compaction_event(out, compaction);
-    return data;
 }
 
 // start, compaction if there was one, delta..., then done (the whole answer, as it comes without
@@ -314,8 +267,10 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(name, new_name(call, "conversation_id"));
     PAL_TRY(asked, model_name_of(call, name));
     PAL_TRY(model, choose_model(call, asked));
-    RunningTurns::Seat seat;
-    PAL_TRY(begun, begin_or_join(call, name, messages, model->name(), seat));
+    PAL_TRY(seat, take_seat(call, name));
+    PAL_TRY(shape, shape_in(call));
+    if (shape) return chat_in_shape(call, name, *model, messages, *shape);
+    PAL_TRY(begun, begin_or_join(call, name, messages, model->name()));
     PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(format, format_of(call));
     TurnBeacon beacon;

@@ -1,6 +1,7 @@
 // What /api/v1/chat tells the model beside the messages.
 #include <gtest/gtest.h>
 
+#include "base/json_write.h"
 #include "server/running.h"
 #include "support/upstream.h"
 
@@ -17,8 +18,10 @@ struct Site {
     std::unique_ptr<Model> model;
     std::unique_ptr<Server> server;
 
-    explicit Site(FormatId format, std::string_view body) {
-        upstream.add({.body = std::string(body)});
+    explicit Site(FormatId format, std::string_view body)
+        : Site(format, UpstreamReply{.body = std::string(body)}) {}
+    explicit Site(FormatId format, UpstreamReply first) {
+        upstream.add(std::move(first));
         Endpoint endpoint;
         endpoint.name = "m";
         endpoint.format = format;
@@ -27,9 +30,9 @@ struct Site {
         model = make_http_model(endpoint).value();
         server = Server::start(memory, *model, {}).value();
     }
-    Told chat(std::string body) const {
+    Told chat(std::string body, const HeaderFields& headers = {}) const {
         HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server->port())).value());
-        return Running::ask(client, "POST", "/api/v1/chat", std::move(body));
+        return Running::ask(client, "POST", "/api/v1/chat", std::move(body), headers);
     }
     JsonDocument sent() {
         text = upstream.requests().at(0).body;
@@ -82,6 +85,117 @@ TEST(exclusive_turns, a_model_that_fails_or_says_nothing_holds_nobody_up) {
         const Told next = site.chat(ask);
         EXPECT_EQ(next.status(), 200) << next.response.body;
     }
+}
+
+// ---- an answer of a given shape -----------------------------------------------------------------
+
+std::string said(std::string_view text) {
+    return R"({"choices":[{"message":{"role":"assistant","content":)" + json_string(text) +
+           R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}})";
+}
+
+// A body of /api/v1/chat that asks for {"city": a text}.
+std::string asks_for_city(std::string_view more) {
+    return R"({"message":"where?","conversation_id":"a",)" + std::string(more) +
+           R"("response_format":{"type":"json_schema","json_schema":{"name":"place",)"
+           R"("strict":true,"schema":{"type":"object","required":["city"],)"
+           R"("properties":{"city":{"type":"string"}}}}}})";
+}
+
+TEST(chat_in_shape, an_answer_that_does_not_fit_goes_back_and_the_value_is_given) {
+    Site site(FormatId::openai_chat, said("Lima, I think"));
+    site.upstream.add({.body = said(R"({"city":"Lima"})")});
+    const Told told = site.chat(asks_for_city(""));
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(told.json().find("output")->raw(), R"({"city":"Lima"})");
+    EXPECT_EQ(told.number("attempts"), 2);
+    EXPECT_EQ(told.json().find("usage")->find("input_tokens")->integer(), 18);
+    EXPECT_EQ(told.json().find("tool_calls")->size(), 0u);
+    EXPECT_TRUE(told.text("turn_id").starts_with("turn_"));
+    EXPECT_EQ(site.memory.head({"default", "a"})->messages, 4u);
+    const JsonDocument sent = site.sent();
+    EXPECT_EQ(sent.root().find("response_format")->find("json_schema")->find("strict")->boolean(),
+              true);
+}
+
+TEST(chat_in_shape, a_model_that_never_gets_it_right_is_unprocessable) {
+    Site site(FormatId::openai_chat, said("no"));
+    site.upstream.add({.body = said("no")});
+    const Told told = site.chat(asks_for_city(R"("retries":1,)"));
+    EXPECT_EQ(told.status(), 422) << told.response.body;
+    EXPECT_EQ(told.error("code"), "unprocessable");
+    EXPECT_EQ(site.upstream.requests().size(), 2u);
+}
+
+TEST(chat_in_shape, a_repeat_with_its_key_asks_no_model) {
+    Site site(FormatId::openai_chat, said("no"));
+    site.upstream.add({.body = said(R"({"city":"Lima"})")});
+    const HeaderFields key = {{"Idempotency-Key", "k"}};
+    const Told first = site.chat(asks_for_city(""), key);
+    ASSERT_EQ(first.status(), 200) << first.response.body;
+    const Told again = site.chat(asks_for_city(""), key);
+    ASSERT_EQ(again.status(), 200) << again.response.body;
+    EXPECT_EQ(again.json().find("output")->raw(), first.json().find("output")->raw());
+    EXPECT_EQ(again.number("seq"), first.number("seq"));
+    EXPECT_EQ(site.upstream.requests().size(), 2u);
+    EXPECT_EQ(site.chat(R"({"message":"other","conversation_id":"a"})", key).status(), 422);
+}
+
+TEST(chat_in_shape, a_model_without_the_field_is_asked_by_a_tool) {
+    Site site(FormatId::anthropic,
+              R"({"id":"m","type":"message","role":"assistant","content":[{"type":"tool_use",)"
+              R"("id":"tu1","name":"place","input":{"city":"Lima"}}],"stop_reason":"tool_use",)"
+              R"("usage":{"input_tokens":9,"output_tokens":3}})");
+    const Told told = site.chat(asks_for_city(""));
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(told.json().find("output")->raw(), R"({"city":"Lima"})");
+    EXPECT_EQ(told.json().find("tool_calls")->size(), 0u);
+    EXPECT_EQ(site.sent().root().find("tool_choice")->find("name")->string(), "place");
+}
+
+TEST(chat_in_shape, calls_of_the_callers_tools_are_given_to_him) {
+    Site site(FormatId::openai_chat,
+              R"({"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":)"
+              R"("c1","type":"function","function":{"name":"look","arguments":"{}"}}]},)"
+              R"("finish_reason":"tool_calls"}]})");
+    site.upstream.add({.body = said(R"({"city":"Lima"})")});
+    const std::string tools =
+        R"("tools":[{"type":"function","function":{"name":"look","parameters":{}}}],)";
+    const Told told = site.chat(asks_for_city(tools));
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_TRUE(told.json().find("output")->is_null());
+    ASSERT_EQ(told.json().find("tool_calls")->size(), 1u);
+    std::string result = asks_for_city(tools);
+    result.replace(result.find(R"("where?")"), 8,
+                   R"({"role":"tool","tool_call_id":"c1","content":"Lima"})");
+    const Told done = site.chat(result);
+    ASSERT_EQ(done.status(), 200) << done.response.body;
+    EXPECT_EQ(done.json().find("output")->raw(), R"({"city":"Lima"})");
+}
+
+TEST(chat_in_shape, streamed_it_says_when_what_was_told_is_not_the_answer) {
+    const auto events = [](std::string_view text) {
+        return event_stream_reply(
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":"
+            "\"assistant\",\"content\":" +
+            json_string(text) + "},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
+    };
+    Site site(FormatId::openai_chat, events("Lima"));
+    site.upstream.add(events(R"({"city":"Lima"})"));
+    const Told told = site.chat(asks_for_city(R"("stream":true,)"));
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    const std::string& body = told.response.body;
+    std::size_t at = 0;
+    for (const std::string_view name : {"start", "delta", "retry", "delta", "done"}) {
+        const std::size_t found = body.find("event: " + std::string(name) + "\n", at);
+        ASSERT_NE(found, std::string::npos) << name << " in " << body;
+        at = found + 1;
+    }
+    EXPECT_NE(body.find(R"("output":{"city":"Lima"})"), std::string::npos) << body;
+    // What is wrong with the request is an answer, not an event.
+    EXPECT_EQ(site.chat(R"({"message":"x","stream":true,"response_format":{"type":"json_schema"}})")
+                  .status(),
+              400);
 }
 
 }  // namespace
