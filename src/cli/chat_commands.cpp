@@ -21,7 +21,7 @@ std::span<const ChatCommand> chat_commands();
 Result<void> show_help(ChatRoom& room, Words) {
     for (const ChatCommand& one : chat_commands()) {
         std::string left = "/" + std::string(one.name) + " " + std::string(one.synopsis);
-        left.resize(std::max<std::size_t>(left.size(), 16), ' ');
+        left.resize(std::max<std::size_t>(left.size() + 1, 20), ' ');
         room.call.out.line(left + std::string(one.help));
     }
     room.call.out.line("Alt-Enter, or a \\ at its end, begins a new line in the message.");
@@ -141,7 +141,7 @@ constexpr ChatCommand table[] = {
     {"pin", "[SEQ]", "Keeps a message as it is (the last one).", pin_one},
     {"undo", "", "Takes the last compaction, pin or rewind back.", undo_last},
     {"compact", "[POLICY]", "Compacts now (balanced).", compact_now},
-    {"cost", "", "Tokens and dollars of this sitting.", show_cost},
+    {"cost", "", "Tokens and dollars of this sitting and of the conversation.", show_cost},
     {"model", "[NAME]", "Talks with another model.", change_model},
     {"quit", "", "Ends the chat.", quit},
 };
@@ -159,6 +159,11 @@ std::string window_status(ChatRoom& room) {
     return "[" + std::to_string(parts->used) + " of " + std::to_string(parts->window) + " tokens]";
 }
 
+void tell_error(const Error& error) {
+    std::fprintf(stderr, "pal: %s: %s\n", std::string(error_info(error.code).name).c_str(),
+                 printable(error.message).c_str());
+}
+
 bool run_chat_command(ChatRoom& room, std::string_view line) {
     if (!line.starts_with('/')) return false;
     line.remove_prefix(1);
@@ -167,12 +172,11 @@ bool run_chat_command(ChatRoom& room, std::string_view line) {
     argument.remove_prefix(std::min(argument.find_first_not_of(' '), argument.size()));
     for (const ChatCommand& one : chat_commands()) {
         if (one.name != line.substr(0, gap)) continue;
-        if (const auto done = one.run(room, argument); !done)
-            std::fprintf(stderr, "pal: %s\n", printable(done.error().message).c_str());
+        if (const auto done = one.run(room, argument); !done) tell_error(done.error());
         return true;
     }
-    std::fprintf(stderr, "pal: there is no command /%s; /help lists them\n",
-                 printable(line.substr(0, gap)).c_str());
+    tell_error({ErrorCode::invalid_request,
+                "there is no command /" + std::string(line.substr(0, gap)) + "; /help lists them"});
     return true;
 }
 

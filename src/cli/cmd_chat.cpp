@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "base/clock.h"
@@ -22,6 +23,7 @@
 #include "cli/line_editor.h"
 #include "cli/markdown.h"
 #include "cli/open.h"
+#include "engine/present.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"
 #include "palimpsest/model.h"
@@ -102,6 +104,21 @@ private:
     std::jthread thread_{[this](const std::stop_token& over) { watch(over); }};
 };
 
+// Why an answer is not what the model would have said by itself; "": it is.
+std::string_view early_end(const ChatDone& turn) {
+    using Outcome = ChatDone::Outcome;
+    if (turn.outcome == Outcome::rounds_exceeded) return "ended by the limit of rounds";
+    if (turn.outcome == Outcome::cost_exceeded) return "ended by the limit of costs";
+    if (turn.outcome == Outcome::identical_calls) return "ended: the same calls again and again";
+    if (turn.outcome == Outcome::pending) return "waits for calls of tools to be decided on";
+    if (!turn.answer.message.raw) return "stopped before anything came; what was said is kept";
+    if (turn.outcome == Outcome::interrupted) return "stopped, kept as it is";
+    if (turn.stop == StopReason::length)
+        return "cut off at the most tokens that an answer may have";
+    if (turn.stop == StopReason::refusal) return "the model declined";
+    return "";
+}
+
 std::string status_line(const ChatDone& turn) {
     const View& view = turn.begun.view;
     std::uint64_t verbatim = 0, summaries = 0;
@@ -111,20 +128,36 @@ std::string status_line(const ChatDone& turn) {
                        " messages, " + std::to_string(view.tokens) + " tokens";
     if (summaries > 0) text += ", " + std::to_string(summaries) + " summaries";
     text += "; left out " + std::to_string(all > verbatim ? all - verbatim : 0);
-    if (turn.answer.interrupted) text += "; stopped, kept as it is";
-    return text + "; entry " + std::to_string(turn.finished.seq.value) + "]";
+    if (const auto& compaction = turn.begun.compaction)
+        text += "; compacted " + std::to_string(compaction->tokens_before) + " to " +
+                std::to_string(compaction->tokens_after) + " tokens";
+    const std::string_view early = early_end(turn);
+    if (!early.empty()) text += "; " + std::string(early);
+    if (turn.finished.seq != Seq{}) text += "; entry " + std::to_string(turn.finished.seq.value);
+    return text + "]";
 }
 
 void print_turn_json(Output& out, const ConversationId& name, const ChatDone& turn) {
     std::string text;
     JsonWriter json(text);
-    json.begin_object().field("conversation_id", name.id);
-    json.key("seq").number(turn.finished.seq.value).key("message");
-    json.raw(turn.answer.message.raw ? *turn.answer.message.raw : "null");
-    json.key("interrupted").boolean(turn.answer.interrupted);
-    json.key("usage").begin_object().key("input").number(turn.answer.usage.input);
-    json.key("output").number(turn.answer.usage.output).end_object();
-    json.key("sent").begin_object().key("items").number(
+    const bool answered = turn.answer.message.raw != nullptr;
+    json.begin_object().field("conversation_id", name.id).key("seq");
+    answered ? json.number(turn.finished.seq.value) : json.null();
+    json.key("message").raw(answered ? view_of(turn.answer.message.raw) : "null");
+    json.field("outcome", chat_outcome_name(turn.outcome));
+    json.field("note", early_end(turn));
+    json.key("interrupted").boolean(turn.outcome == ChatDone::Outcome::interrupted);
+    json.key("usage").begin_object().key("input").number(turn.usage.input);
+    json.key("cached").number(turn.usage.cached);
+    json.key("cache_writes").number(turn.usage.cache_writes);
+    json.key("output").number(turn.usage.output);
+    json.key("reasoning").number(turn.usage.reasoning).end_object().key("cost");
+    turn.cost ? json.begin_object().key("dollars").number(*turn.cost).end_object() : json.null();
+    json.key("compaction");
+    turn.begun.compaction ? write_compaction(json, *turn.begun.compaction) : void(json.null());
+    json.key("warnings").begin_array();
+    for (const std::string& warning : turn.warnings) json.string(warning);
+    json.end_array().key("sent").begin_object().key("items").number(
         std::uint64_t{turn.begun.view.items.size()});
     json.key("tokens").number(turn.begun.view.tokens).end_object().end_object();
     out.json_line(std::move(text));
@@ -169,6 +202,8 @@ Result<void> one_turn(ChatRoom& room, std::string_view line) {
     }
     PAL_CHECK(call.out.flush());
     if (call.json()) return {};
+    for (const std::string& warning : turn.warnings)
+        std::fprintf(stderr, "pal: warning: %s\n", printable(warning).c_str());
     std::fprintf(stderr, "%s %s\n", status_line(turn).c_str(), window_status(room).c_str());
     return {};
 }
@@ -187,6 +222,13 @@ std::optional<std::string> next_message(Invocation& call, LineReader& lines, Lin
     }
 }
 
+std::string kept_history(const Invocation& call) {
+    return history_file(call.settings.chat_history, [](const std::string& variable) {
+        const char* const value = std::getenv(variable.c_str());
+        return value ? std::optional<std::string>(value) : std::nullopt;
+    });
+}
+
 }  // namespace
 
 extern const Flags chat_flags;
@@ -203,7 +245,7 @@ Result<int> run_chat(Invocation& call) {
     const bool commands = dialogue || call.arguments.has("commands");
     catch_interrupts();
     LineReader lines;
-    LineEditor editor(call.out);
+    LineEditor editor(call.out, InputHistory(dialogue ? kept_history(call) : std::string()));
     while (!room.over) {
         const auto line = next_message(call, lines, dialogue ? &editor : nullptr);
         if (!line) break;
@@ -217,7 +259,7 @@ Result<int> run_chat(Invocation& call) {
         if (auto turn = one_turn(room, *line); !turn) {
             if (!dialogue) return std::unexpected(std::move(turn).error());
             // What was said is stored; the next try may do better.
-            std::fprintf(stderr, "pal: %s\n", printable(turn.error().message).c_str());
+            tell_error(turn.error());
         }
         // In a dialogue Ctrl-C stopped the answer, not the program.
         if (interrupted() && !dialogue) break;

@@ -62,9 +62,6 @@ Result<Models> open_models(const Settings& settings) {
     return models;
 }
 
-// For conversations whose request, header and agent name none.
-constexpr std::string_view default_policy = "balanced";
-
 // In the audit log of the server's own tenant: a store tells how many went, not whose.
 void note_sweep(Store& store, const std::string& tenant, const Result<std::size_t>& swept) {
     if (!swept || *swept == 0) return;

@@ -21,10 +21,11 @@ constexpr unsigned char control(char letter) {
 
 }  // namespace
 
-LineEditor::LineEditor(Output& out) : out_(out) {
+LineEditor::LineEditor(Output& out, InputHistory kept) : out_(out), kept_(std::move(kept)) {
     termios now{};
     if (!out.is_terminal() || tcgetattr(STDIN_FILENO, &now) != 0) return;
     before_ = now;
+    history_ = kept_.load();
     set_mode(true);
 }
 
@@ -79,8 +80,10 @@ std::optional<std::string> LineEditor::read(std::string_view prompt) {
     (void)out_.flush();
     set_mode(true);
     if (step == Step::ended) return std::nullopt;
-    if (!line_.empty() && (history_.empty() || history_.back() != line_.text()))
+    if (!line_.empty() && (history_.empty() || history_.back() != line_.text())) {
         history_.push_back(line_.text());
+        kept_.add(line_.text());
+    }
     return line_.text();
 }
 

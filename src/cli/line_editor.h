@@ -2,8 +2,8 @@
 //
 // Enter ends the message; Alt-Enter or Ctrl-J begins a new line in it, and what is pasted keeps its
 // lines. Arrows, Home, End, Ctrl-A, E, B, F, U, K and W do what they do elsewhere; up and down go
-// through what was typed before. What is typed while an answer comes waits, unseen, for the next
-// prompt. The terminal is put back as it was in the end.
+// through what was typed before, also in earlier sittings. What is typed while an answer comes
+// waits, unseen, for the next prompt. The terminal is put back as it was in the end.
 #pragma once
 #include <termios.h>
 
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/input_history.h"
 #include "cli/line_buffer.h"
 #include "cli/terminal.h"
 
@@ -20,7 +21,7 @@ namespace palimpsest {
 class LineEditor {
 public:
     // Reads the standard input; `out` is a terminal. Changes nothing if the input is none.
-    explicit LineEditor(Output& out);
+    LineEditor(Output& out, InputHistory kept);
     ~LineEditor();
     LineEditor(const LineEditor&) = delete;
     LineEditor& operator=(const LineEditor&) = delete;
@@ -45,6 +46,7 @@ private:
     Output& out_;
     std::optional<termios> before_ = {};
     LineBuffer line_;
+    const InputHistory kept_;
     std::vector<std::string> history_;
     std::size_t at_ = 0;      // place in the history; its size: what is being typed
     std::string typed_ = {};  // while the history is looked at

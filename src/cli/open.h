@@ -8,6 +8,9 @@
 
 namespace palimpsest {
 
+// For conversations whose request, header and agent name none, where a model is asked.
+constexpr std::string_view default_policy = "balanced";
+
 // Through the running server, when one holds the store and we are none ourselves.
 // `memory` brings what the settings do not say.
 Result<Memory> open_memory(const Settings& settings, StoreOptions options,

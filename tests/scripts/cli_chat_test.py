@@ -18,18 +18,23 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
+        self.send_response(self.server.status)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         try:
             for text in self.server.words:
-                chunk = {"id": "c", "object": "chat.completion.chunk", "model": "m",
-                         "choices": [{"index": 0, "delta": {"content": text}}]}
-                self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
-                self.wfile.flush()
-            self.server.silent.wait(30)
+                self.say({"id": "c", "object": "chat.completion.chunk", "model": "m",
+                          "choices": [{"index": 0, "delta": {"content": text}}]})
+            for event in self.server.ending:
+                self.say(event)
+            if not self.server.ending and self.server.status == 200:
+                self.server.silent.wait(30)
         except OSError:
             pass
+
+    def say(self, event):
+        self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+        self.wfile.flush()
 
     def log_message(self, *_):
         pass
@@ -40,7 +45,7 @@ class Terminal:
 
     def __init__(self, folder, *words, env=None):
         self.master, slave = pty.openpty()
-        extra = {"TERM": "xterm", **(env or {})}
+        extra = {"TERM": "xterm", "XDG_STATE_HOME": os.path.join(folder, "state"), **(env or {})}
         self.process = subprocess.Popen([PROGRAM, *words], cwd=folder, stdin=slave, stdout=slave,
                                         stderr=slave, start_new_session=True,
                                         preexec_fn=lambda: os.set_inheritable(0, True),
@@ -146,9 +151,10 @@ class ChatAtATerminal(PalTest):
         chat.type("\x04")
         chat.end()
 
-    def model(self, words):
+    def model(self, words, ending=(), status=200):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
         server.words, server.silent, server.daemon_threads = words, threading.Event(), True
+        server.ending, server.status = ending, status
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -176,10 +182,69 @@ class ChatAtATerminal(PalTest):
         chat.type("hello?\r")
         time.sleep(0.3)
         os.killpg(chat.process.pid, signal.SIGINT)
-        chat.read_until("> ")
+        chat.read_until("stopped before anything came")
+        self.assertNotIn("entry 0", chat.read_until("> "))
         chat.type("\x04")
         self.assertEqual(chat.end(), 0)
         self.assertEqual(self.said(), ["hello?"])
+
+    def test_what_was_typed_is_there_in_the_next_sitting_for_its_owner_alone(self):
+        chat = self.open()
+        chat.type("from the\x1b\rfirst\r")
+        chat.read_until(r"\[sent .*\]")
+        chat.type("\x04")
+        chat.end()
+        kept = self.path("state/palimpsest/chat_history")
+        self.assertEqual(os.stat(kept).st_mode & 0o777, 0o600)
+        self.assertEqual(os.stat(os.path.dirname(kept)).st_mode & 0o777, 0o700)
+        chat = self.open()
+        chat.type("\x1b[A!\r")
+        chat.read_until(r"\[sent .*\]")
+        chat.type("\x04")
+        chat.end()
+        self.assertEqual(self.said(), ["from the\nfirst", "from the\nfirst!"])
+        chat = self.open("--chat-history", "none")
+        chat.type("\x1b[A\x1b[Asecret\r")
+        chat.read_until(r"\[sent .*\]")
+        chat.type("\x04")
+        chat.end()
+        self.assertEqual(self.said()[-1], "secret")
+        with open(kept) as file:
+            self.assertNotIn("secret", file.read())
+
+    def test_an_answer_that_ended_early_says_why(self):
+        cut = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+        broken = {"error": {"message": "capacity lost", "type": "server_error"}}
+        for ending, words in ((cut, "cut off at the most tokens"), (broken, "capacity lost")):
+            self.model(["Once "], [ending])
+            chat = self.open("--model", "slow")
+            chat.type("a story\r")
+            self.assertIn(words, chat.read_until(r"\[sent .*\]"))
+            chat.type("\x04")
+            chat.end()
+        self.model([], [], 401)
+        chat = self.open("--model", "slow")
+        chat.type("a story\r")
+        shown = chat.read_until("key_file")
+        self.assertIn("pal: upstream_failed: ", shown)
+        chat.type("/nothing\r")
+        chat.read_until("pal: invalid_request: there is no command /nothing")
+        chat.type("/help\r")
+        chat.read_until(r"/compact \[POLICY\] +Compacts")
+        chat.type("\x04")
+        chat.end()
+
+
+class ChatInAPipe(PalTest):
+    def test_json_tells_how_the_turn_ended_what_it_cost_and_what_was_compacted(self):
+        self.write("palimpsest.toml", "[models.echo]\nprices = {input = 1000, output = 1000}\n")
+        self.ok("append", "a", stdin=json.dumps([{"role": r, "content": "word " * 50}
+                                                 for r in ("user", "assistant") * 4]))
+        done = self.pal("chat", "a", "--json", stdin="hello\n").json()
+        self.assertEqual((done["outcome"], done["note"], done["interrupted"]), ("done", "", False))
+        self.assertGreater(done["cost"]["dollars"], 0)
+        self.assertEqual((done["compaction"], done["warnings"]), (None, []))
+        self.assertEqual(done["message"]["role"], "assistant")
 
 
 class Summarising(http.server.BaseHTTPRequestHandler):
