@@ -74,7 +74,8 @@ coverage: packages
 # An hour and more.
 soak: packages
 	@$(call configure,dev)
-	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test
+	@cmake --build build/dev -j $(JOBS) --target store_faults faults_test engine_test
+	@build/dev/engine_test --gtest_brief=1 --gtest_filter='chat_crash.*'
 	@PAL_KILL_CYCLES=10000 python3 tests/scripts/store_kill_test.py build/dev .
 	@PAL_FAULT_STRIDE=1 PAL_GROUP_FAULTS=300 python3 tests/scripts/store_io_faults_test.py build/dev .
 	@PAL_HISTORY_OPERATIONS=1000000 python3 tests/scripts/store_history_test.py build/dev .
@@ -96,9 +97,11 @@ fuzz:
 format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-19 -i
 
-# The examples against the real services, with the keys in the environment.
-test-live: packages
+# The examples against the real services, with the keys in the environment. Nothing is installed or
+# built before there is one.
+test-live:
 	@if [ -z "$$OPENAI_API_KEY$$ANTHROPIC_API_KEY" ]; then \
 	    echo "skipped: set OPENAI_API_KEY or ANTHROPIC_API_KEY"; exit 0; fi; \
-	$(call configure,release); cmake --build build/release -j $(JOBS) --target examples && \
+	packaging/install && { $(call configure,release); } && \
+	cmake --build build/release -j $(JOBS) --target examples && \
 	for program in build/release/example_*; do echo "== $$(basename $$program)"; "$$program" || exit 1; done

@@ -226,181 +226,187 @@ std::string stream_of_text(std::string_view text) {
            event_of("[DONE]");
 }
 
+// Without the calls.
+std::string words_of(const Message& message) {
+    std::string words;
+    const auto parts = read_parts(message);
+    for (const Part& part : parts->parts)
+        if (const auto* text = std::get_if<Text>(&part)) words += text->text;
+    return words;
+}
+
+// A whole answer as bytes on the wire: head, one chunk, the last chunk.
+std::string wire_bytes(const std::string& events) {
+    char size[20];
+    std::snprintf(size, sizeof size, "%zx", events.size());
+    return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+           "Transfer-Encoding: chunked\r\n\r\n" +
+           std::string(size) + "\r\n" + events + "\r\n0\r\n\r\n";
+}
+
+// A server and a model for many cases. Every broken connection leaves a thread behind until the
+// server ends, so now and then another one takes its place.
+class Stage {
+public:
+    Model& play(const std::vector<UpstreamReply>& script) {
+        if (uses_++ % 100 == 0) {
+            upstream_.emplace();
+            model_ = make_http_model(
+                         {.name = "m", .url = upstream_->url(), .retries = 0, .proxy = "none"})
+                         .value();
+        }
+        upstream_->play(script);
+        return *model_;
+    }
+
+private:
+    std::size_t uses_ = 0;
+    std::optional<Upstream> upstream_;
+    std::unique_ptr<Model> model_;
+};
+
+const std::vector<std::string> three_rounds = {stream_of_calls("a", R"({"n":1})"),
+                                               stream_of_calls("b", R"({"n":2})"),
+                                               stream_of_text("all done")};
+
+struct Cut {
+    std::size_t round = 0;
+    UpstreamReply broken = {};
+    std::string when = {};
+};
+
+// At every byte of every answer, as an end and as a reset by turns.
+template <class Try>
+void cut_everywhere(const Try& one_case) {
+    for (std::size_t round = 0; round < three_rounds.size(); ++round) {
+        const std::string bytes = wire_bytes(three_rounds[round]);
+        for (std::size_t at = 0; at < bytes.size(); ++at) {
+            Cut cut{.round = round,
+                    .when = "round " + std::to_string(round) + ", byte " + std::to_string(at)};
+            cut.broken.as_is = bytes.substr(0, at);
+            cut.broken.reset = at % 2 == 1;
+            one_case(cut);
+            if (::testing::Test::HasFatalFailure()) return;
+        }
+    }
+}
+
+std::vector<UpstreamReply> answers(std::size_t from, std::size_t to) {
+    std::vector<UpstreamReply> script;
+    for (std::size_t i = from; i < to; ++i) script.push_back(event_stream_reply(three_rounds[i]));
+    return script;
+}
+
 }  // namespace
 
 TEST(chat_crash, cut_anywhere_in_a_three_round_turn_the_log_is_sendable_and_goes_on) {
-    const std::vector<std::string> streams = {stream_of_calls("a", R"({"n":1})"),
-                                              stream_of_calls("b", R"({"n":2})"),
-                                              stream_of_text("all done")};
-    for (std::size_t round = 0; round < streams.size(); ++round) {
-        const std::size_t step = std::max<std::size_t>(1, streams[round].size() / 60);
-        for (std::size_t cut = 0; cut < streams[round].size(); cut += step) {
-            const std::string when =
-                "round " + std::to_string(round) + ", byte " + std::to_string(cut);
-            Upstream upstream;
-            for (std::size_t i = 0; i < round; ++i) upstream.add(event_stream_reply(streams[i]));
-            UpstreamReply broken = event_stream_reply(streams[round]);
-            broken.cut_at = cut;
-            broken.reset = cut % 2 == 1;
-            upstream.add(broken);
-            upstream.add(event_stream_reply(stream_of_text("next")));
-            auto model = make_http_model(
-                {.name = "m", .url = upstream.url(), .retries = 0, .proxy = "none"});
-            ASSERT_TRUE(model);
-            auto store = memory_store();
-            Kitchen kitchen;
-            Traffic traffic;
-            Memory memory(std::make_unique<WrappedStore>(*store, traffic));
-            std::string heard;
-            const auto listen = [&](const ChatEvent& event) {
-                if (event.kind == ChatEvent::Kind::text) heard += event.text;
-                return true;
-            };
-            const auto done = chat(memory, alice, {.messages = hello}, **model,
-                                   {.tools = kitchen.tools(), .on_event = listen});
-            EXPECT_TRUE(kitchen.nothing_twice()) << when;
-            expect_sendable(*store, when);
-            // Whatever the listener heard is in the log.
-            std::string kept;
-            const View view = memory.view(alice).value();
-            for (const Item& item : view.items)
-                if (item.message.shape.role == Role::assistant && item.message.shape.text) {
-                    const auto parts = read_parts(item.message);
-                    for (const Part& part : parts->parts)
-                        if (const auto* text = std::get_if<Text>(&part)) kept += text->text;
-                }
-            EXPECT_EQ(kept, heard) << when;
-            EXPECT_TRUE(!done || all_answered(memory)) << when;
-            const std::string more = user("more");
-            const auto next = chat(memory, alice, {.messages = more}, **model);
-            ASSERT_TRUE(next) << when << ": " << next.error().message;
-            EXPECT_EQ(next->text, "next") << when;
-        }
-    }
+    Stage stage;
+    cut_everywhere([&](const Cut& cut) {
+        std::vector<UpstreamReply> script = answers(0, cut.round);
+        script.push_back(cut.broken);
+        script.push_back(event_stream_reply(stream_of_text("next")));
+        Model& model = stage.play(script);
+        auto store = memory_store();
+        Kitchen kitchen;
+        Traffic traffic;
+        Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+        std::string heard;
+        const auto listen = [&](const ChatEvent& event) {
+            if (event.kind == ChatEvent::Kind::text) heard += event.text;
+            return true;
+        };
+        const auto done = chat(memory, alice, {.messages = hello}, model,
+                               {.tools = kitchen.tools(), .on_event = listen});
+        EXPECT_TRUE(kitchen.nothing_twice()) << cut.when;
+        expect_sendable(*store, cut.when);
+        // Whatever the listener heard is in the log.
+        std::string kept;
+        const View view = memory.view(alice).value();
+        EXPECT_EQ(text_of(view.items[0].message), "book a table") << cut.when;
+        for (const Item& item : view.items)
+            if (item.message.shape.role == Role::assistant) kept += words_of(item.message);
+        EXPECT_EQ(kept, heard) << cut.when;
+        EXPECT_TRUE(!done || all_answered(memory)) << cut.when;
+        const std::string more = user("more");
+        const auto next = chat(memory, alice, {.messages = more}, model);
+        ASSERT_TRUE(next) << cut.when << ": " << next.error().message;
+        EXPECT_EQ(next->text, "next") << cut.when;
+    });
 }
+
+// The first process dies before any answer came; the next one resumes and is cut off.
+TEST(chat_crash, cut_anywhere_while_it_resumes_the_log_is_sendable_and_goes_on) {
+    Stage stage;
+    cut_everywhere([&](const Cut& cut) {
+        std::vector<UpstreamReply> script = {{.status = 400, .body = "{}"}};
+        for (UpstreamReply& reply : answers(0, cut.round)) script.push_back(std::move(reply));
+        script.push_back(cut.broken);
+        // Whatever is asked again.
+        for (UpstreamReply& reply : answers(cut.round, three_rounds.size()))
+            script.push_back(std::move(reply));
+        Model& model = stage.play(script);
+        auto store = memory_store();
+        Kitchen kitchen;
+        Traffic traffic;
+        Memory memory(std::make_unique<WrappedStore>(*store, traffic));
+        const auto listen = [](const ChatEvent&) { return true; };
+        ASSERT_FALSE(chat(memory, alice, {.messages = hello}, model,
+                          {.tools = kitchen.tools(), .on_event = listen}));
+        bool ended = false;
+        for (int tries = 0; tries < 3 && !ended; ++tries) {
+            const auto done =
+                resume(memory, alice, model, {.tools = kitchen.tools(), .on_event = listen});
+            EXPECT_TRUE(kitchen.nothing_twice()) << cut.when;
+            expect_sendable(*store, cut.when);
+            ended = done.has_value();
+        }
+        EXPECT_TRUE(ended) << cut.when;
+        EXPECT_TRUE(all_answered(memory)) << cut.when;
+        const auto view = memory.view(alice);
+        ASSERT_TRUE(view) << cut.when;
+        EXPECT_EQ(text_of(view->items[0].message), "book a table") << cut.when;
+    });
+}
+
+namespace {
+
+// Chat fails at one call of the store, resume at another; whoever comes next ends the turn. False:
+// resume needs fewer calls than that.
+bool fail_twice(int first, Fault second) {
+    const std::string when = "call " + std::to_string(first) + " of chat, then " +
+                             std::to_string(second.fail_on) + " of resume" +
+                             (second.after ? ", carried out" : ", refused");
+    auto store = memory_store();
+    StatelessModel model;
+    Kitchen kitchen;
+    Traffic one, two, three;
+    {
+        Memory memory(std::make_unique<WrappedStore>(*store, one, Fault{first, true}));
+        (void)chat(memory, alice, {.messages = hello}, model, {.tools = kitchen.tools()});
+    }
+    {
+        Memory memory(std::make_unique<WrappedStore>(*store, two, second));
+        (void)resume(memory, alice, model, {.tools = kitchen.tools()});
+    }
+    expect_sendable(*store, when);
+    EXPECT_TRUE(kitchen.nothing_twice()) << when;
+    Memory memory(std::make_unique<WrappedStore>(*store, three));
+    if (!memory.head(alice)) return false;
+    const auto done = resume(memory, alice, model, {.tools = kitchen.tools()});
+    EXPECT_TRUE(done) << when;
+    EXPECT_EQ(done ? done->text : done.error().message, "all done") << when;
+    EXPECT_TRUE(kitchen.nothing_twice()) << when;
+    EXPECT_TRUE(all_answered(memory)) << when;
+    expect_sendable(*store, when);
+    return two.calls >= second.fail_on;
+}
+
+}  // namespace
 
 TEST(chat_crash, at_every_store_call_of_resume_the_next_one_goes_on) {
     const int calls = calls_of_a_whole_turn();
-    for (int first = 2; first <= calls; first += 4)
-        for (int second = 1; second <= calls; second += 2)
-            for (const bool after : {false, true}) {
-                const std::string when = "call " + std::to_string(first) + " of chat, then " +
-                                         std::to_string(second) + " of resume" +
-                                         (after ? ", carried out" : ", refused");
-                auto store = memory_store();
-                StatelessModel model;
-                Kitchen kitchen;
-                Traffic one, two, three;
-                {
-                    Memory memory(std::make_unique<WrappedStore>(*store, one, Fault{first, true}));
-                    (void)chat(memory, alice, {.messages = hello}, model,
-                               {.tools = kitchen.tools()});
-                }
-                {
-                    Memory memory(
-                        std::make_unique<WrappedStore>(*store, two, Fault{second, after}));
-                    (void)resume(memory, alice, model, {.tools = kitchen.tools()});
-                }
-                expect_sendable(*store, when);
-                EXPECT_TRUE(kitchen.nothing_twice()) << when;
-                Memory memory(std::make_unique<WrappedStore>(*store, three));
-                if (!memory.head(alice)) continue;
-                const auto done = resume(memory, alice, model, {.tools = kitchen.tools()});
-                ASSERT_TRUE(done) << when << ": " << done.error().message;
-                EXPECT_EQ(done->text, "all done") << when;
-                EXPECT_TRUE(kitchen.nothing_twice()) << when;
-                EXPECT_TRUE(all_answered(memory)) << when;
-                expect_sendable(*store, when);
+    for (int first = 1; first <= calls; ++first)
+        for (const bool after : {false, true})
+            for (int second = 1; fail_twice(first, {second, after}); ++second) {
             }
-}
-
-TEST(chat_crash, cut_anywhere_while_it_resumes_the_log_is_sendable_and_goes_on) {
-    const std::vector<std::string> streams = {stream_of_calls("a", R"({"n":1})"),
-                                              stream_of_calls("b", R"({"n":2})"),
-                                              stream_of_text("all done")};
-    for (std::size_t round = 0; round < streams.size(); ++round) {
-        const std::size_t step = std::max<std::size_t>(1, streams[round].size() / 40);
-        for (std::size_t cut = 0; cut < streams[round].size(); cut += step) {
-            const std::string when =
-                "round " + std::to_string(round) + ", byte " + std::to_string(cut);
-            // The first process dies before any answer came; the next one resumes and is cut off.
-            Upstream upstream;
-            upstream.add({.status = 400, .body = "{}"});
-            for (std::size_t i = 0; i < round; ++i) upstream.add(event_stream_reply(streams[i]));
-            UpstreamReply broken = event_stream_reply(streams[round]);
-            broken.cut_at = cut;
-            broken.reset = cut % 2 == 1;
-            upstream.add(broken);
-            // Whatever is asked again.
-            for (std::size_t i = round; i < streams.size(); ++i)
-                upstream.add(event_stream_reply(streams[i]));
-            auto model = make_http_model(
-                {.name = "m", .url = upstream.url(), .retries = 0, .proxy = "none"});
-            ASSERT_TRUE(model);
-            auto store = memory_store();
-            Kitchen kitchen;
-            Traffic traffic;
-            Memory memory(std::make_unique<WrappedStore>(*store, traffic));
-            const auto listen = [](const ChatEvent&) { return true; };
-            ASSERT_FALSE(chat(memory, alice, {.messages = hello}, **model,
-                              {.tools = kitchen.tools(), .on_event = listen}));
-            for (int tries = 0; tries < 3; ++tries) {
-                const auto done =
-                    resume(memory, alice, **model, {.tools = kitchen.tools(), .on_event = listen});
-                EXPECT_TRUE(kitchen.nothing_twice()) << when;
-                expect_sendable(*store, when);
-                if (done) {
-                    EXPECT_TRUE(all_answered(memory)) << when;
-                    break;
-                }
-            }
-            const auto view = memory.view(alice);
-            ASSERT_TRUE(view) << when;
-            EXPECT_EQ(text_of(view->items[0].message), "book a table") << when;
-        }
-    }
-}
-
-TEST(chat_crash, a_hundred_short_messages_stay_in_order_under_a_limit_of_twenty) {
-    Memory memory(memory_store(), {.policy = "keep_last_n"});
-    const auto model = make_echo_model();
-    for (int i = 0; i < 100; ++i) {
-        const std::string said = user("message " + std::to_string(i));
-        const auto done = chat(memory, alice, {.messages = said}, *model);
-        ASSERT_TRUE(done) << done.error().message;
-        EXPECT_LE(done->begun.view.items.size(), 20u);
-        EXPECT_EQ(text_of(done->begun.view.items.back().message), "message " + std::to_string(i));
-    }
-    EXPECT_EQ(memory.head(alice)->messages, 200u) << "the log has all of them";
-}
-
-TEST(chat_crash, after_message_50_of_100_nothing_is_lost) {
-    auto store = memory_store();
-    const auto model = make_echo_model();
-    for (int start : {0, 50}) {
-        Traffic traffic;
-        Memory memory(std::make_unique<WrappedStore>(*store, traffic));
-        for (int i = start; i < start + 50; ++i) {
-            const std::string said = user("message " + std::to_string(i));
-            ASSERT_TRUE(chat(memory, alice, {.messages = said}, *model));
-        }
-    }
-    Memory memory(std::move(store));
-    const auto view = memory.view(alice);
-    ASSERT_EQ(view->items.size(), 200u);
-    for (std::size_t i = 0; i < 100; ++i)
-        EXPECT_EQ(text_of(view->items[2 * i].message), "message " + std::to_string(i));
-}
-
-TEST(chat_crash, one_message_of_ten_thousand_tokens_is_not_lost_and_inputs_stay_as_they_are) {
-    Memory memory = open_memory();
-    const auto model = make_echo_model();
-    std::string text;
-    while (text.size() < 50'000) text += "word ";
-    const std::string said = "[" + message("system", "s") + "," + user(text) + "]";
-    const std::string before = said;
-    ASSERT_TRUE(chat(memory, alice, {.messages = said}, *model));
-    EXPECT_EQ(said, before);
-    EXPECT_EQ(text_of(memory.view(alice)->items[0].message), text);
-    EXPECT_GE(memory.view(alice)->items[0].tokens, 10'000u);
 }
