@@ -4,7 +4,8 @@
 // dialogue lines are edited (see line_editor.h), and (or with --commands) one that begins with a
 // slash is a command. The answer is printed as it comes, its markdown made readable on a terminal;
 // below it, on standard error, what was sent and what was left out. Ctrl-C stops the answer and
-// keeps what there is of it; at the prompt it ends the program.
+// keeps what there is of it; at the prompt it ends the program. A store that one process holds is
+// let go between turns.
 #include <signal.h>
 #include <unistd.h>
 
@@ -222,6 +223,19 @@ std::optional<std::string> next_message(Invocation& call, LineReader& lines, Lin
     }
 }
 
+// A store in files has one holder. While nothing is asked others may be it.
+bool has_one_holder(const Settings& settings) {
+    return settings.store.starts_with("sqlite:") || settings.store.starts_with("files:");
+}
+
+Result<void> hold_store(Invocation& call) {
+    if (call.memory) return {};
+    PAL_TRY(memory,
+            open_memory(call.settings, {.create = true}, {.policy = std::string(default_policy)}));
+    call.memory.emplace(std::move(memory));
+    return {};
+}
+
 std::string kept_history(const Invocation& call) {
     return history_file(call.settings.chat_history, [](const std::string& variable) {
         const char* const value = std::getenv(variable.c_str());
@@ -247,9 +261,15 @@ Result<int> run_chat(Invocation& call) {
     LineReader lines;
     LineEditor editor(call.out, InputHistory(dialogue ? kept_history(call) : std::string()));
     while (!room.over) {
+        if (has_one_holder(call.settings)) call.memory.reset();
         const auto line = next_message(call, lines, dialogue ? &editor : nullptr);
         if (!line) break;
         if (line->find_first_not_of(" \t\r\n") == line->npos) continue;
+        if (auto held = hold_store(call); !held) {
+            if (!dialogue) return std::unexpected(std::move(held).error());
+            tell_error(held.error());
+            continue;
+        }
         if (commands && run_chat_command(room, *line)) {
             PAL_CHECK(call.out.flush());
             continue;

@@ -4,6 +4,7 @@
 #include "core/policy.h"
 #include "engine/settings.h"
 #include "palimpsest/format.h"
+#include "token/models.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -193,6 +194,24 @@ std::optional<bool> take_endpoint_field(std::string_view key, const toml::node& 
     return true;
 }
 
+// A name that nobody knows for a model that its server calls by one that is known: what is not said
+// is that one's.
+void inherit(OwnModel& model, const std::string& server_name) {
+    if (server_name.empty() || find_model(model.name).known) return;
+    const ModelMatch match = find_model(server_name);
+    if (!match.known) return;
+    const auto take = [](std::optional<double>& price, double known) {
+        if (!price && known >= 0) price = known;
+    };
+    if (!model.window_tokens) model.window_tokens = match.spec->window_tokens;
+    if (!model.output_tokens) model.output_tokens = match.spec->output_tokens;
+    if (model.encoding.empty() && match.spec->exact) model.encoding = match.spec->encoding;
+    take(model.input_price, match.spec->prices.input);
+    take(model.cached_price, match.spec->prices.cached);
+    take(model.cache_write_price, match.spec->prices.cache_write);
+    take(model.output_price, match.spec->prices.output);
+}
+
 // One [models.NAME].
 Result<void> read_model(const std::string& name, const toml::table& fields, std::string_view file,
                         ModelSettings& settings) {
@@ -208,6 +227,7 @@ Result<void> read_model(const std::string& name, const toml::table& fields, std:
             file, node,
             "models." + name + "." + std::string(key.str()) + " is unknown or has a wrong value");
     }
+    inherit(model, endpoint.model);
     settings.models.push_back(std::move(model));
     if (is_endpoint) settings.endpoints.push_back(std::move(endpoint));
     return {};

@@ -287,8 +287,14 @@ private:
         auto response = client->stream(asked.http, take, stop, asked.time_ms);
         give_back(std::move(client));
         wait = -1;
-        if (incoming.fault() && !incoming.begun())
-            return std::unexpected(unusable(incoming, response, *incoming.fault(), asked.key));
+        if (incoming.fault() && !incoming.begun()) {
+            Error error = unusable(incoming, response, *incoming.fault(), asked.key);
+            // Refused for now, in an event instead of by its status.
+            const bool for_now =
+                error.code == ErrorCode::unavailable || error.code == ErrorCode::rate_limited;
+            if (for_now && !stop.stop_requested()) wait = 0;
+            return std::unexpected(std::move(error));
+        }
         if (!response && !incoming.begun() && !incoming.stopped()) {
             // What never arrived may be sent again; what may have arrived may be charged for twice.
             if (response.error().code == ErrorCode::unavailable && !stop.stop_requested()) wait = 0;

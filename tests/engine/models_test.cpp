@@ -5,6 +5,7 @@
 #include "engine/settings.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
+#include "token/models.h"
 
 using namespace palimpsest;
 using namespace palimpsest::testing_support;
@@ -77,6 +78,25 @@ TEST(model_settings, say_where_they_are_wrong) {
         EXPECT_EQ(models.error().code, ErrorCode::invalid_request);
         EXPECT_TRUE(models.error().message.starts_with("palimpsest.toml line ")) << bad;
     }
+}
+
+TEST(models, a_new_name_for_a_known_model_has_its_window_and_prices) {
+    const auto read = read_model_settings(R"(
+[models.fast]
+model = "gpt-4o-mini"
+prices = { input = 9 }
+[models.other]
+model = "nobody-knows-it"
+)",
+                                          "palimpsest.toml");
+    ASSERT_TRUE(read) << read.error().message;
+    const ModelSpec& known = *find_model("gpt-4o-mini").spec;
+    const OwnModel& fast = read->models.at(0);
+    EXPECT_EQ(fast.window_tokens, known.window_tokens);
+    EXPECT_EQ(fast.encoding, known.encoding);
+    EXPECT_EQ(fast.input_price, 9);
+    EXPECT_EQ(fast.output_price, known.prices.output);
+    EXPECT_FALSE(read->models.at(1).window_tokens);
 }
 
 TEST(models, an_unknown_one_is_warned_of_once) {

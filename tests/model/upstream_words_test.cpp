@@ -78,10 +78,17 @@ TEST(upstream_words, an_error_event_before_anything_was_said_has_its_code) {
          ErrorCode::rate_limited},
         {R"({"error":{"message":"no","code":"x"}})", ErrorCode::upstream_failed}};
     for (const auto& [event, code] : rows) {
-        Upstream upstream({event_stream_reply("data: " + std::string(event) + "\n\n")});
-        const auto reply = ask(endpoint_at(upstream), true);
+        const UpstreamReply refused = event_stream_reply("data: " + std::string(event) + "\n\n");
+        Upstream upstream({refused, event_stream_reply(std::string(hello_event))});
+        Endpoint endpoint = endpoint_at(upstream);
+        endpoint.retries = 0;
+        const auto reply = ask(endpoint, true);
         ASSERT_FALSE(reply);
         EXPECT_EQ(reply.error().code, code) << reply.error().message;
+        // What is refused for now is asked again, as if the status had said so.
+        upstream.play({refused, event_stream_reply(std::string(hello_event))});
+        endpoint.retries = 1;
+        EXPECT_EQ(ask(endpoint, true).has_value(), code != ErrorCode::upstream_failed);
     }
     Upstream upstream({event_stream_reply(
         "data: {\"error\":{\"message\":\"no\",\"code\":\"context_length_exceeded\"}}\n\n")});

@@ -212,6 +212,17 @@ class ChatAtATerminal(PalTest):
         with open(kept) as file:
             self.assertNotIn("secret", file.read())
 
+    def test_others_may_use_the_store_while_nothing_is_asked(self):
+        chat = self.open()
+        chat.type("first\r")
+        chat.read_until(r"\[sent 1 of 1 .*\]")
+        self.say("a", "from elsewhere")
+        chat.type("second\r")
+        chat.read_until(r"\[sent 4 of 4 .*\]")
+        chat.type("\x04")
+        chat.end()
+        self.assertEqual(self.said(), ["first", "from elsewhere", "second"])
+
     def test_an_answer_that_ended_early_says_why(self):
         cut = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
         broken = {"error": {"message": "capacity lost", "type": "server_error"}}
