@@ -3,6 +3,7 @@
 #include "base/json_write.h"
 #include "engine/tool_dialects.h"
 #include "net/http.h"
+#include "server/asked_model.h"
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
@@ -44,6 +45,7 @@ public:
             keep_request(call_, event.begun->view.header.end);
         const bool first = event.kind == Kind::begun && !begun_;
         begun_ = begun_ || first;
+        if (event.kind == Kind::compaction) spend_on_summary(call_, *event.compaction);
         if (!streamed_) return true;
         if (first) return send(start_event(*event.begun), "start");
         if (event.kind == Kind::compaction)

@@ -87,6 +87,8 @@ Result<RouteReply> chat_with_state(Call& call) {
                                    .tools = raw_of(call, "tools"),
                                    .parameters = std::move(parameters)},
                                   *model, options_of(call, memory), {.others_pending = true}));
+    for (const auto& compaction : {turn.compaction, turn.chat.begun.compaction})
+        if (compaction) spend_on_summary(call, *compaction);
     return RouteReply{.body = write_turn(turn)};
 }
 
@@ -98,6 +100,7 @@ Result<RouteReply> append_to_state(Call& call) {
     PAL_TRY(appended,
             append_to_state(state_of(call), {.messages = messages, .format = format},
                             options_of(call, memory), compact && compact->boolean() == true));
+    if (appended.compaction) spend_on_summary(call, *appended.compaction);
     RouteReply reply;
     JsonWriter out(reply.body);
     out.begin_object().field("state", appended.state);
