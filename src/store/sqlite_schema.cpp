@@ -133,8 +133,11 @@ std::uint64_t told_bytes(const std::string& path) {
         return std::uint64_t{head[at]} << 24 | std::uint64_t{head[at + 1]} << 16 |
                std::uint64_t{head[at + 2]} << 8 | head[at + 3];
     };
+    // Pages of others' databases have other sizes; 1 stands for 64 KiB.
+    const std::uint64_t said = std::uint64_t{head[16]} << 8 | head[17];
+    const std::uint64_t page_bytes = said == 1 ? 65536 : said;
     // The number of pages counts only if it was written with the last change.
-    return number(24) == number(92) ? number(28) * sqlite_page_bytes : 0;
+    return number(24) == number(92) ? number(28) * page_bytes : 0;
 }
 
 Result<void> check_file(const std::string& path) {
