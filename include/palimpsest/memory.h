@@ -455,6 +455,9 @@ public:
     // Totals of tenants that wait to be written, see tenant_usage_by_day() in chat.h.
     void write_usage();
 
+    // The models and agents of MemoryOptions anew, for calls from now on. From any thread.
+    void reload(std::vector<OwnModel> models, std::vector<AgentSpec> agents);
+
     // Dollars; none when the model's prices or the usage are not known.
     std::optional<double> cost_of(std::string_view model, const Usage& usage) const;
     // Counters in the text format of Prometheus.

@@ -4,6 +4,7 @@
 // open store where it needs one) and gives its exit status or an Error, which main() prints.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -47,6 +48,8 @@ struct Invocation {
     Output& out;
     std::string input = {};             // what `prepare` has read
     std::optional<Memory> memory = {};  // open when the row says so
+    // The settings as they are now, of the same flags and the same file.
+    std::function<Result<Settings>()> read_settings = {};
 
     bool json() const { return settings.json; }
     // The conversation that an argument names.

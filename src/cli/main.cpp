@@ -233,6 +233,7 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
     PAL_CHECK(check_count(command, arguments));
     PAL_TRY(settings, settings_from(command, arguments));
     Invocation call{.command = command, .settings = settings, .arguments = arguments, .out = out};
+    call.read_settings = [&] { return settings_from(command, arguments); };
     if (command.prepare) PAL_CHECK(command.prepare(call));
     const bool storeless = !command.storeless_flag.empty() && arguments.has(command.storeless_flag);
     if (command.store != StoreUse::none && !storeless) {

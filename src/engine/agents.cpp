@@ -40,8 +40,9 @@ Result<AgentSpec> read_agent(const Record& record) {
 }
 
 const AgentSpec* find_given(const Memory::State& state, std::string_view key) {
-    const auto at = std::ranges::find(state.agents, key, &AgentSpec::key);
-    return at == state.agents.end() ? nullptr : &*at;
+    const std::vector<AgentSpec>& agents = *state.agents;
+    const auto at = std::ranges::find(agents, key, &AgentSpec::key);
+    return at == agents.end() ? nullptr : &*at;
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ Result<AgentSpec> Memory::find_agent(const std::string& tenant, std::string_view
 Result<std::vector<AgentSpec>> Memory::agents(const std::string& tenant) {
     PAL_CHECK(check_id(tenant, "tenant"));
     std::map<std::string, AgentSpec> all;
-    for (const AgentSpec& agent : state_->agents) all[agent.key] = agent;
+    for (const AgentSpec& agent : *state_->agents) all[agent.key] = agent;
     for (std::string after;;) {
         PAL_TRY(records, state_->store->list_records({.tenant = tenant,
                                                       .space = std::string(agents_space),

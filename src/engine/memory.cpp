@@ -89,7 +89,8 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->clock = options.store.clock ? options.store.clock : Clock(system_now);
     state_->message_bytes_max = options.message_bytes_max;
     state_->call_notes = options.call_notes;
-    state_->models = std::make_unique<ModelTable>(options.models, options.warn);
+    state_->warn = std::move(options.warn);
+    reload(std::move(options.models), std::move(options.agents));
     state_->hot = std::make_unique<HotViews>(options.hot_bytes_max);
     state_->measures =
         std::make_unique<Measures>(state_->tokenizer, *state_->models, options.hot_bytes_max / 4);
@@ -104,7 +105,6 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->summarizer = std::move(options.summarizer);
     state_->summary_deadline = options.summary_deadline;
     state_->background = options.background;
-    state_->agents = std::move(options.agents);
     state_->turns = options.turns;
     state_->turn_wait = options.turn_wait;
     state_->turn_lease = options.turn_lease;
@@ -121,6 +121,11 @@ Memory::~Memory() = default;
 Result<Memory> Memory::open(std::string_view store_url, MemoryOptions options) {
     PAL_TRY(store, open_store(store_url, options.store));
     return Memory(std::move(store), std::move(options));
+}
+
+void Memory::reload(std::vector<OwnModel> models, std::vector<AgentSpec> agents) {
+    state_->models.replace(std::make_unique<ModelTable>(std::move(models), state_->warn));
+    state_->agents.replace(std::make_unique<std::vector<AgentSpec>>(std::move(agents)));
 }
 
 Store& Memory::store() {

@@ -11,7 +11,16 @@ constexpr std::string_view turns_names[] = {"allow", "wait", "refuse", "fork"};
 constexpr std::string_view without_keys_words[] = {"anyone may use it"};
 constexpr std::string_view gone_choices[] = {"cancel", "finish"};
 constexpr std::string_view unknown_choices[] = {"refuse", "default"};
-constexpr std::uint64_t mib = 1u << 20;
+constexpr std::uint64_t kib = 1u << 10, mib = 1u << 20;
+
+// A limit of the server that SIGHUP can change.
+constexpr Setting limit(std::string_view name, std::uint64_t Settings::* field, SettingKind kind,
+                        std::uint64_t least, std::uint64_t most, std::string_view help) {
+    const std::string_view unit = name.ends_with("_ms") ? "MS" : "N";
+    const std::string_view value = kind == SettingKind::size ? "SIZE" : unit;
+    return {name, field, kind, SettingScope::server, value, least, most, {}, help, /*live=*/true};
+}
+constexpr std::uint64_t day_ms = 86'400'000;
 
 constexpr Setting table[] = {
     {"config",
@@ -109,7 +118,8 @@ constexpr Setting table[] = {
      0,
      {},
      "The model that answers: one of [models.NAME], or a model of OpenAI or Anthropic by its own "
-     "name. echo works offline and repeats what was said."},
+     "name. echo works offline and repeats what was said.",
+     /*live=*/true},
     {"summarizer",
      &Settings::summarizer,
      SettingKind::text,
@@ -187,11 +197,33 @@ constexpr Setting table[] = {
      0,
      {},
      "Names that requests may have in Host, separated by commas; without it the local ones on "
-     "loopback, any elsewhere."},
+     "loopback, any elsewhere.",
+     /*live=*/true},
     {"without_keys", &Settings::without_keys, SettingKind::choice, SettingScope::server, "WORDS", 0,
      0, without_keys_words,
      "Lets a server whose store has no keys listen beyond loopback: whoever reaches it may do "
      "everything."},
+    {"tls_cert",
+     &Settings::tls_cert,
+     SettingKind::text,
+     SettingScope::server,
+     "FILE",
+     0,
+     0,
+     {},
+     "The certificate, and those that vouch for it, as PEM; with it the server speaks HTTPS (TLS "
+     "1.2 or later). It is read again on SIGHUP.",
+     /*live=*/true},
+    {"tls_key",
+     &Settings::tls_key,
+     SettingKind::text,
+     SettingScope::server,
+     "FILE",
+     0,
+     0,
+     {},
+     "The certificate's key, as PEM without a password.",
+     /*live=*/true},
     {"body_bytes_max",
      &Settings::body_bytes_max,
      SettingKind::size,
@@ -200,7 +232,26 @@ constexpr Setting table[] = {
      1024,
      512 * mib,
      {},
-     "Larger request bodies are refused before they are read."},
+     "Larger request bodies are refused before they are read.",
+     /*live=*/true},
+    limit("header_bytes_max", &Settings::header_bytes_max, SettingKind::size, kib, mib,
+          "Longer request lines and header fields are refused."),
+    limit("header_timeout_ms", &Settings::header_timeout_ms, SettingKind::number, 1, day_ms,
+          "How long the head of a request may take, and a TLS handshake."),
+    limit("body_timeout_ms", &Settings::body_timeout_ms, SettingKind::number, 1, day_ms,
+          "How long each further KiB of a request's body may take."),
+    limit("idle_timeout_ms", &Settings::idle_timeout_ms, SettingKind::number, 1, day_ms,
+          "How long a connection may wait for its next request."),
+    limit("write_timeout_ms", &Settings::write_timeout_ms, SettingKind::number, 1, day_ms,
+          "How long a client may read nothing of an answer that waits for it."),
+    limit(
+        "request_timeout_ms", &Settings::request_timeout_ms, SettingKind::number, 0, day_ms,
+        "How long a request may take with its model calls and its stream; then it is stopped, and "
+        "what the model said is kept as interrupted. 0: no limit but the model's own."),
+    limit("json_depth_max", &Settings::json_depth_max, SettingKind::number, 4, 64,
+          "Bodies that are nested deeper are refused."),
+    limit("items_max", &Settings::items_max, SettingKind::number, 1, 10'000'000,
+          "Bodies with a longer list are refused with too_large."),
     {"connections_max",
      &Settings::connections_max,
      SettingKind::number,
@@ -209,7 +260,13 @@ constexpr Setting table[] = {
      1,
      1'000'000,
      {},
-     "Connections at once; above it idle ones are closed, then new ones refused."},
+     "Connections at once; above it idle ones are closed, then new ones refused.",
+     /*live=*/true},
+    limit("streams_max", &Settings::streams_max, SettingKind::number, 1, 1'000'000,
+          "Streamed answers at once; more are refused with 503."),
+    limit("queue_max", &Settings::queue_max, SettingKind::number, 0, 1'000'000,
+          "Requests that wait for a thread, for the store and for models each; more are refused "
+          "with 503."),
     {"network_threads",
      &Settings::network_threads,
      SettingKind::number,
@@ -243,7 +300,8 @@ constexpr Setting table[] = {
      "finish lets it end. A turn that is not streamed always ends."},
     {"unknown_model", &Settings::unknown_model, SettingKind::choice, SettingScope::server, "WHAT",
      0, 0, unknown_choices,
-     "When a client names a model that is not there: refuse it, or let the default model answer."},
+     "When a client names a model that is not there: refuse it, or let the default model answer.",
+     /*live=*/true},
     {"grace_ms",
      &Settings::grace_ms,
      SettingKind::number,
@@ -252,9 +310,11 @@ constexpr Setting table[] = {
      0,
      600'000,
      {},
-     "How long running requests may go on after SIGINT or SIGTERM."},
+     "How long running requests may go on after SIGINT or SIGTERM.",
+     /*live=*/true},
     {"log_level", &Settings::log_level, SettingKind::choice, SettingScope::server, "LEVEL", 0, 0,
-     log_levels, "info: one line of JSON for each request, on standard error; quiet: none."},
+     log_levels, "info: one line of JSON for each request, on standard error; quiet: none.",
+     /*live=*/true},
     {"otlp_endpoint",
      &Settings::otlp_endpoint,
      SettingKind::text,

@@ -128,6 +128,7 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
     settings.endpoints = std::move(models.endpoints);
     PAL_TRY(agents, read_agent_settings(*text, named ? path : "palimpsest.toml"));
     settings.agents = std::move(agents);
+    settings.file_text = *std::move(text);
     return {};
 }
 
@@ -140,6 +141,24 @@ std::vector<SettingValue> from_environment(const SettingSources& sources) {
         if (text && !text->empty()) values.push_back({std::string(setting.name), *text, variable});
     }
     return values;
+}
+
+std::string setting_markdown(const Setting& setting) {
+    const std::string fallback = setting_text(setting, Settings{});
+    const bool quotes = std::holds_alternative<std::string Settings::*>(setting.field) ||
+                        setting.kind == SettingKind::size;
+    const std::string value = quotes ? "\"" + fallback + "\"" : fallback;
+    std::string out = "\n## " + std::string(setting.name) + "\n\n";
+    out += std::string(setting.help) + "\n\n- flag `--" + setting_flag(setting);
+    if (!setting.value.empty()) out += " " + std::string(setting.value);
+    out += "`, environment `" + setting_environment(setting) + "`\n";
+    if (setting.name == "config")
+        out += "- not in the file itself\n";
+    else
+        out += "- file `" + std::string(setting.name) + " = " + value + "` (the default)\n";
+    out += "- accepts " + setting_allowed(setting) + "\n";
+    if (setting.live) out += "- a running server takes a new value on SIGHUP\n";
+    return out;
 }
 
 }  // namespace
@@ -209,21 +228,7 @@ std::string settings_markdown() {
         "the\n"
         "defaults. The file is `palimpsest.toml` in the working directory, or the one that "
         "`--config`\nnames. Written by `pal help settings`; a test compares.\n";
-    for (const Setting& setting : setting_table()) {
-        const std::string fallback = setting_text(setting, Settings{});
-        const bool quotes = std::holds_alternative<std::string Settings::*>(setting.field) ||
-                            setting.kind == SettingKind::size;
-        const std::string value = quotes ? "\"" + fallback + "\"" : fallback;
-        out += "\n## " + std::string(setting.name) + "\n\n" + std::string(setting.help) + "\n\n";
-        out += "- flag `--" + setting_flag(setting);
-        if (!setting.value.empty()) out += " " + std::string(setting.value);
-        out += "`, environment `" + setting_environment(setting) + "`\n";
-        if (setting.name == "config")
-            out += "- not in the file itself\n";
-        else
-            out += "- file `" + std::string(setting.name) + " = " + value + "` (the default)\n";
-        out += "- accepts " + setting_allowed(setting) + "\n";
-    }
+    for (const Setting& setting : setting_table()) out += setting_markdown(setting);
     out +=
         "\n## models\n\n"
         "Models that are not known, or known otherwise; in the file only. What is not said stays "

@@ -41,8 +41,20 @@ struct Settings {
     std::string listen = "127.0.0.1:7420";
     std::string hosts = {};
     std::string without_keys = {};
+    std::string tls_cert = {};
+    std::string tls_key = {};
     std::uint64_t body_bytes_max = 64u << 20;
+    std::uint64_t header_bytes_max = 64u << 10;
+    std::uint64_t header_timeout_ms = 10'000;
+    std::uint64_t body_timeout_ms = 30'000;
+    std::uint64_t idle_timeout_ms = 75'000;
+    std::uint64_t write_timeout_ms = 30'000;
+    std::uint64_t request_timeout_ms = 0;
+    std::uint64_t json_depth_max = 64;
+    std::uint64_t items_max = 100'000;
     std::uint64_t connections_max = 10'000;
+    std::uint64_t streams_max = 4'096;
+    std::uint64_t queue_max = 1'024;
     std::uint64_t network_threads = 1;
     std::uint64_t store_threads = 4;
     std::uint64_t turns_max = 4'096;
@@ -56,6 +68,7 @@ struct Settings {
     std::vector<OwnModel> models = {};     // of the file alone: [models.NAME]
     std::vector<Endpoint> endpoints = {};  // those of them that say where the model is
     std::vector<AgentSpec> agents = {};    // of the file alone: [agents.KEY]
+    std::string file_text = {};            // the whole file, to see whether it has changed
 };
 
 enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };
@@ -72,6 +85,7 @@ struct Setting {
     std::uint64_t least = 0, most = 0;        // numbers and sizes
     std::span<const std::string_view> names;  // choices
     std::string_view help;
+    bool live = false;  // a running server takes a new value on SIGHUP
 };
 std::span<const Setting> setting_table();
 

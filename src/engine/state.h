@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 
+#include "base/replaceable.h"
 #include "engine/hot_views.h"
 #include "engine/measure.h"
 #include "engine/meters.h"
@@ -29,7 +30,8 @@ struct Memory::State {
     Clock clock;
     std::size_t message_bytes_max = 0;
     bool call_notes = true;
-    std::unique_ptr<const ModelTable> models;
+    Replaceable<ModelTable> models;
+    ModelTable::Warn warn;
     std::unique_ptr<HotViews> hot;
     std::unique_ptr<Measures> measures;
     std::unique_ptr<Policies> policies;
@@ -38,7 +40,7 @@ struct Memory::State {
     std::shared_ptr<Summarizer> summarizer;  // null: the deterministic text of the plan
     Duration summary_deadline = {};
     bool background = false;
-    std::vector<AgentSpec> agents;
+    Replaceable<std::vector<AgentSpec>> agents;
     Turns turns = Turns::allow;
     Duration turn_wait = {}, turn_lease = {};
     std::unique_ptr<UsageTotals> totals;

@@ -55,6 +55,7 @@ enum class Lane : std::uint8_t { quick, slow };
 
 template <class F>
 class [[nodiscard]] WorkerRun;
+class TlsIdentity;  // tls.h
 
 // One request and its answer. All of it belongs to the network thread that runs the service, except
 // write_from_worker and stop_token. It lives until the service's coroutine has ended.
@@ -90,8 +91,10 @@ public:
     virtual bool gone() const = 0;
     // The server is stopping: endless streams should end now.
     virtual bool draining() const = 0;
-    // Stops when the client has gone or the grace of stop() has run out. From any thread; callbacks
-    // run on the network thread and must be short.
+    // All threads of a lane work and too many jobs wait for them: better refuse than queue.
+    virtual bool busy(Lane lane) const = 0;
+    // Stops when the client has gone, the time for the request is over, or the grace of stop() has
+    // run out. From any thread; callbacks run on the network thread and must be short.
     virtual std::stop_token stop_token() const = 0;
 
     // co_await run(fn): fn() on a worker, its result (or exception) here. `fn` is a named object
@@ -160,32 +163,45 @@ using HttpFunction = std::function<HttpResponse(const HttpRequest&)>;
 // `function` is called from many workers at once.
 HttpService on_workers(HttpFunction function, Lane lane = Lane::quick);
 
-struct HttpServerOptions {
-    std::string host = "127.0.0.1";  // an address, not a name
-    std::uint16_t port = 0;          // 0: any free port
-    int network_threads = 1;
-    int quick_threads = 4;   // workers, started when needed
-    int slow_threads = 256;  // the same, for Lane::slow
-
+// What a server takes of its clients; can be replaced while it runs.
+struct HttpLimits {
     std::size_t max_head_bytes = 64 * 1024;         // else 431
-    std::size_t max_target_bytes = 8 * 1024;        // else 414
+    std::size_t max_target_bytes = 32 * 1024;       // else 414
     std::size_t max_headers = 100;                  // else 431
     std::size_t max_body_bytes = 64 * 1024 * 1024;  // else 413, before the body is read
     std::size_t max_connections = 10000;            // idle ones make room, else 503
-    std::size_t stream_buffer_bytes = 1024 * 1024;  // unsent bytes of one stream, see above
+    std::size_t max_waiting = SIZE_MAX;             // jobs of a lane, see Exchange::busy
 
     int head_timeout_ms = 10'000;   // from the first byte of a request to its empty line
     int body_timeout_ms = 30'000;   // for every further KiB of a body
     int idle_timeout_ms = 75'000;   // between requests
     int write_timeout_ms = 30'000;  // the kernel takes no byte because the client reads none
     int linger_timeout_ms = 1'000;  // for the client to read a refusal before the socket closes
+    int request_timeout_ms = 0;     // of a service: then its stop_token stops; 0: no limit
+};
+
+struct HttpServerOptions : HttpLimits {
+    std::string host = "127.0.0.1";  // an address, not a name
+    std::uint16_t port = 0;          // 0: any free port
+    int network_threads = 1;
+    int quick_threads = 4;                          // workers, started when needed
+    int slow_threads = 256;                         // the same, for Lane::slow
+    std::size_t stream_buffer_bytes = 1024 * 1024;  // unsent bytes of one stream, see above
+    std::shared_ptr<const TlsIdentity> tls = {};    // with it HTTPS is spoken, and nothing else
 
     // Called on the network thread between head and body (which is empty then), so that a stranger
     // is refused before 64 MiB were read: Host list, key. Must be quick. Nothing: go on.
     std::function<std::optional<HttpResponse>(const HttpRequest&)> screen = {};
-    // Called for each answer that the server itself makes (what is not HTTP, too large, too slow),
-    // on any network thread: adds headers.
-    std::function<void(HttpResponse&)> stamp = {};
+    // Makes each answer that the server itself gives (to what is not HTTP, too large, too slow), on
+    // any network thread. Of the request is there what was understood. Nothing: error_response.
+    std::function<HttpResponse(int status, const Error&, const HttpRequest&)> refusal = {};
+};
+
+// What the workers of a lane have to do.
+struct WorkerLoad {
+    std::size_t waiting = 0;  // jobs without a thread
+    std::size_t threads = 0;  // started
+    std::size_t busy = 0;     // of them
 };
 
 // start once, stop as often as wanted, from any thread (not from a service).
@@ -203,7 +219,11 @@ public:
     // second call with less grace hurries the first.
     void stop(int grace_ms);
 
+    // For requests from now on; from any thread.
+    void set_limits(const HttpLimits& limits);
+
     std::size_t connections() const;
+    WorkerLoad load(Lane lane) const;
 
 private:
     struct Running;

@@ -23,7 +23,7 @@ struct HttpFault {
 
 struct HeadLimits {
     std::size_t max_head_bytes = 64 * 1024;
-    std::size_t max_target_bytes = 8 * 1024;
+    std::size_t max_target_bytes = 32 * 1024;
     std::size_t max_headers = 100;
 };
 

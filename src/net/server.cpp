@@ -23,7 +23,7 @@ constexpr int accept_pause_ms = 100;
 constexpr int accept_burst = 64;
 
 struct NetThread {
-    NetThread(ServerShared& shared, std::size_t max_sessions) : sessions(shared, max_sessions) {}
+    explicit NetThread(ServerShared& shared) : sessions(shared) {}
     SessionList sessions;
     std::thread thread;
 };
@@ -53,11 +53,9 @@ struct HttpServer::Running {
 
 void HttpServer::Running::start_threads() {
     const auto count = static_cast<std::size_t>(std::max(1, shared.options.network_threads));
-    const std::size_t share = std::max<std::size_t>(1, shared.options.max_connections / count);
     shared.quick = std::make_unique<Workers>(shared.options.quick_threads);
     shared.slow = std::make_unique<Workers>(shared.options.slow_threads);
-    for (std::size_t i = 0; i < count; ++i)
-        threads.push_back(std::make_unique<NetThread>(shared, share));
+    for (std::size_t i = 0; i < count; ++i) threads.push_back(std::make_unique<NetThread>(shared));
     watch = std::make_unique<Watch>(accept_loop(), listener);
     wait_for_clients();
     for (const auto& thread : threads)
@@ -189,6 +187,18 @@ void HttpServer::stop(int grace_ms) {
 
 std::size_t HttpServer::connections() const {
     return running_->shared.sessions;
+}
+
+void HttpServer::set_limits(const HttpLimits& limits) {
+    const std::scoped_lock lock(running_->stop_mutex);
+    if (running_->stopped) return;
+    for (const auto& thread : running_->threads)
+        thread->sessions.loop.post(
+            [&sessions = thread->sessions, limits] { sessions.set_limits(limits); });
+}
+
+WorkerLoad HttpServer::load(Lane lane) const {
+    return (lane == Lane::quick ? running_->shared.quick : running_->shared.slow)->load();
 }
 
 Task<bool> Exchange::send(ServerEvent event) {

@@ -16,22 +16,11 @@ constexpr int max_writes_in_a_row = 64;
 // A body must grow by this much per time-out, so that single bytes do not keep it alive.
 constexpr std::size_t body_progress_bytes = 1024;
 
+// A target that is too long is a bad id, whatever its status.
 ErrorCode code_of(int status) {
-    if (status == 413 || status == 414 || status == 431) return ErrorCode::too_large;
+    if (status == 413 || status == 431) return ErrorCode::too_large;
+    if (status == 500) return ErrorCode::internal;
     return status == 503 ? ErrorCode::unavailable : ErrorCode::invalid_request;
-}
-
-HttpResponse fault_response(const HttpFault& fault) {
-    Error error;
-    error.code = code_of(fault.status);
-    error.message = fault.message;
-    return error_response(fault.status, error);
-}
-
-HttpResponse internal_response(std::string message) {
-    Error error;
-    error.message = std::move(message);
-    return error_response(error);
 }
 
 }  // namespace
@@ -44,9 +33,12 @@ Session::Session(SessionList& list, std::unique_ptr<Transport> transport, std::s
 Task<void> Session::live(std::shared_ptr<Session> self) {
     bool more = true;
     bool out_of_memory = false;
+    bool secured = false;
     while (more) {
         try {
-            more = co_await self->serve_one();
+            if (!secured) secured = co_await self->secure();
+            more = secured;
+            if (secured) more = co_await self->serve_one();
         } catch (...) {
             out_of_memory = true;
             more = false;
@@ -62,7 +54,13 @@ Task<void> Session::live(std::shared_ptr<Session> self) {
 
 Task<void> Session::reject(std::shared_ptr<Session> self) {
     const HttpFault fault = {503, "there are too many connections: try again later"};
-    co_await self->turn_away(fault);
+    bool secured = false;
+    try {
+        secured = co_await self->secure();
+    } catch (...) {
+        self->broken_ = true;
+    }
+    if (secured) co_await self->turn_away(fault);
     self->end();
 }
 
@@ -97,10 +95,10 @@ Task<bool> Session::serve_one() {
         head_.request.peer = peer_;
     }
     if (complete && !fault && list_.shared.options.screen) {
-        if (auto refusal = list_.shared.options.screen(head_.request)) {
+        if (auto refused = list_.shared.options.screen(head_.request)) {
             // What is left of the request is not read, unless there is nothing left.
             head_.keep_alive = head_.keep_alive && head_.framing == BodyFraming::none;
-            co_return co_await send_response(*std::move(refusal));
+            co_return co_await send_response(*std::move(refused));
         }
     }
     if (complete && !fault) complete = co_await read_body(fault);
@@ -111,13 +109,13 @@ Task<bool> Session::serve_one() {
     if (!complete) co_return false;
     co_await call_service();
     if (started_) co_return co_await finish_stream();
-    if (!response_) response_ = stamped(internal_response("the service gave no answer"));
+    if (!response_) response_ = refusal({500, "the service gave no answer"});
     co_return co_await send_response(*std::move(response_));
 }
 
 // Bytes of the next head in in_; 0 with a fault, or without one if the connection is over.
 Task<std::size_t> Session::read_head(std::optional<HttpFault>& fault) {
-    const HttpServerOptions& options = list_.shared.options;
+    const HttpLimits& options = list_.limits;
     const HeadLimits limits{options.max_head_bytes, options.max_target_bytes, options.max_headers};
     HeadScan scan(limits);
     if (in_.empty()) {
@@ -147,7 +145,7 @@ Task<std::size_t> Session::read_head(std::optional<HttpFault>& fault) {
 }
 
 Task<bool> Session::read_body(std::optional<HttpFault>& fault) {
-    const HttpServerOptions& options = list_.shared.options;
+    const HttpLimits& options = list_.limits;
     BodyReader reader(head_.framing, head_.body_bytes, options.max_body_bytes);
     std::string& body = head_.request.body;
     std::size_t progress = 0;
@@ -185,20 +183,24 @@ Task<void> Session::call_service() {
     serving_ = true;
     out_closed_ = false;
     out_head_.reset();
+    if (const int limit = list_.limits.request_timeout_ms; limit > 0)
+        service_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
     read_ahead();
     try {
         co_await list_.shared.service(*this);
     } catch (const std::bad_alloc&) {
         failed_ = true;
-        response_ = stamped(fault_response(HttpFault{503, "out of memory: try a smaller request"}));
+        response_ = refusal({503, "out of memory: try a smaller request"});
     } catch (...) {
         failed_ = true;
-        response_ = stamped(internal_response("the request failed by a fault of this server"));
+        response_ = refusal({500, "the request failed by a fault of this server"});
     }
     co_await flush();
     serving_ = false;
+    service_deadline_ = SteadyTime::max();
     const std::scoped_lock lock(stop_mutex_);
     stop_source_.reset();
+    stop_wanted_ = gone();
 }
 
 Task<bool> Session::finish_stream() {
@@ -217,7 +219,7 @@ Task<bool> Session::finish_stream() {
 
 Task<bool> Session::send_response(HttpResponse response) {
     if (response.status < 200 || response.status > 599)
-        response = internal_response("the service gave an invalid status");
+        response = refusal({500, "the service gave an invalid status"});
     ResponseFraming framing;
     framing.keep_alive = head_.keep_alive && !draining() && !(eof_ && in_.empty());
     framing.old_client = head_.request.minor_version == 0;
@@ -236,13 +238,16 @@ Task<bool> Session::send_response(HttpResponse response) {
 
 Task<void> Session::refuse(const HttpFault& fault) {
     head_.keep_alive = false;
-    HttpResponse response = stamped(fault_response(fault));
+    HttpResponse response = refusal(fault);
     co_await send_response(std::move(response));
 }
 
-HttpResponse Session::stamped(HttpResponse response) const {
-    if (list_.shared.options.stamp) list_.shared.options.stamp(response);
-    return response;
+HttpResponse Session::refusal(const HttpFault& fault) const {
+    Error error;
+    error.code = code_of(fault.status);
+    error.message = fault.message;
+    const auto& made = list_.shared.options.refusal;
+    return made ? made(fault.status, error, head_.request) : error_response(fault.status, error);
 }
 
 // Closing a socket with unread input resets the connection, and the client may lose the answer. So
@@ -251,7 +256,7 @@ Task<void> Session::linger() {
     if (broken_ || eof_) co_return;
     transport_->end_writing();
     list_.mark_idle(*this);
-    begin_wait(Wait::linger, list_.shared.options.linger_timeout_ms);
+    begin_wait(Wait::linger, list_.limits.linger_timeout_ms);
     bool received = true;
     while (received) {
         in_.clear();
@@ -259,8 +264,8 @@ Task<void> Session::linger() {
     }
 }
 
-// The client is gone, for reading or for good: whoever works for it should know.
-void Session::tell_gone() {
+// Whoever works for this request should end.
+void Session::stop_service() {
     std::optional<std::stop_source> source;
     {
         const std::scoped_lock lock(stop_mutex_);
@@ -268,10 +273,19 @@ void Session::tell_gone() {
         source = stop_source_;
     }
     if (source) source->request_stop();
+}
+
+// The client is gone, for reading or for good.
+void Session::tell_gone() {
+    stop_service();
     if (sleeping_) slept_.fire();
 }
 
 void Session::expire(SteadyTime now) {
+    if (now >= service_deadline_) {
+        service_deadline_ = SteadyTime::max();
+        stop_service();
+    }
     if (now < deadline_) return;
     deadline_ = SteadyTime::max();
     timed_out_ = true;
@@ -282,6 +296,8 @@ void Session::drain() {
     if (wait_ == Wait::idle) {
         pull();  // A request that has arrived is still served.
         wake();
+    } else if (wait_ == Wait::handshake) {
+        abort();
     } else if (sleeping_) {
         slept_.fire();
     }
@@ -321,7 +337,7 @@ Task<bool> Session::transmit(std::string_view bytes) {
             break;
         }
         writes_ = 0;
-        begin_wait(Wait::write, list_.shared.options.write_timeout_ms);
+        begin_wait(Wait::write, list_.limits.write_timeout_ms);
         const auto readiness =
             result.state == IoState::want_read ? Readiness::read : Readiness::write;
         watch_->wait(readiness, [self = shared_from_this()] { self->writable_.fire(); });
@@ -355,7 +371,7 @@ void Session::end_wait() {
 }
 
 void Session::wake() {
-    if (wait_ == Wait::write)
+    if (wait_ == Wait::write || wait_ == Wait::handshake)
         writable_.fire();
     else if (wait_ != Wait::nothing)
         readable_.fire();

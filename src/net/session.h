@@ -33,7 +33,7 @@ public:
     Session(SessionList& list, std::unique_ptr<Transport> transport, std::string peer);
     // Serves requests until the connection is over.
     static Task<void> live(std::shared_ptr<Session> self);
-    // Answers 503 and ends.
+    // Answers 503 and ends. Both begin with the handshake, where the server has a certificate.
     static Task<void> reject(std::shared_ptr<Session> self);
 
     // Called by the list. Each may end the session before it returns.
@@ -51,15 +51,19 @@ public:
     Task<bool> sleep_ms(int duration) override;
     bool gone() const override { return eof_ || broken_; }
     bool draining() const override;
+    bool busy(Lane lane) const override;
     std::stop_token stop_token() const override;
 
 private:
     friend class SessionList;
-    enum class Wait : std::uint8_t { nothing, idle, head, body, write, linger };
+    enum class Wait : std::uint8_t { nothing, handshake, idle, head, body, write, linger };
 
     void offload(Lane lane, void (*work)(void*), void* state,
                  std::coroutine_handle<> then) override;
 
+    Task<bool> secure();
+    Task<bool> shake_hands();
+    Task<bool> ready(Readiness readiness);
     Task<bool> serve_one();
     Task<std::size_t> read_head(std::optional<HttpFault>& fault);
     Task<bool> read_body(std::optional<HttpFault>& fault);
@@ -74,7 +78,7 @@ private:
     Task<bool> send_piece(std::string_view bytes);
     Task<void> pump();
     Task<void> flush();
-    HttpResponse stamped(HttpResponse response) const;
+    HttpResponse refusal(const HttpFault& fault) const;
     Task<void> give_way();
 
     void begin_wait(Wait wait, int timeout_ms);
@@ -83,6 +87,7 @@ private:
     void read_ahead();
     void watch_input();
     void pull();
+    void stop_service();
     void tell_gone();
     void end();
     HttpFault timeout_fault() const;
@@ -106,6 +111,7 @@ private:
     Wait wait_ = Wait::nothing;
     bool timed_out_ = false;
     SteadyTime deadline_ = SteadyTime::max();
+    SteadyTime service_deadline_ = SteadyTime::max();  // of the request in progress
 
     RequestHead head_;  // of the request in progress
     std::optional<HttpResponse> response_;

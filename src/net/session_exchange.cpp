@@ -125,6 +125,11 @@ bool Session::draining() const {
     return list_.draining();
 }
 
+bool Session::busy(Lane lane) const {
+    const Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
+    return workers.full(list_.limits.max_waiting);
+}
+
 void Session::offload(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then) {
     Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
     workers.add([this, work, state, then] {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t scratch_bytes = 64 * 1024;
 
 // Time-outs are kept to within a quarter of the shortest, at most 250 ms.
-int tick_of(const HttpServerOptions& options) {
+int tick_of(const HttpLimits& options) {
     const int shortest =
         std::min({options.head_timeout_ms, options.body_timeout_ms, options.idle_timeout_ms,
                   options.write_timeout_ms, options.linger_timeout_ms});
@@ -19,11 +19,18 @@ int tick_of(const HttpServerOptions& options) {
 
 }  // namespace
 
-SessionList::SessionList(ServerShared& server, std::size_t max_sessions)
-    : shared(server),
-      scratch(scratch_bytes),
-      max_sessions_(max_sessions),
-      tick_ms_(tick_of(server.options)) {}
+SessionList::SessionList(ServerShared& server) : shared(server), scratch(scratch_bytes) {
+    set_limits(server.options);
+}
+
+// The connections are shared out among the threads.
+void SessionList::set_limits(const HttpLimits& given) {
+    const int threads = std::max(1, shared.options.network_threads);
+    limits = given;
+    max_sessions_ =
+        std::max<std::size_t>(1, given.max_connections / static_cast<std::size_t>(threads));
+    tick_ms_ = tick_of(given);
+}
 
 void SessionList::adopt(std::unique_ptr<Transport> transport, std::string peer) {
     std::shared_ptr<Session> session;

@@ -37,7 +37,7 @@ struct ServerShared {
 // One network thread's loop and sessions. All but `loop.post` belongs to that thread.
 class SessionList {
 public:
-    SessionList(ServerShared& shared, std::size_t max_sessions);
+    explicit SessionList(ServerShared& shared);
 
     // Serves a new connection. Does not throw: what cannot be served is closed.
     void adopt(std::unique_ptr<Transport> transport, std::string peer);
@@ -51,7 +51,10 @@ public:
     void mark_busy(Session& session);
     void remove(Session& session);
 
+    void set_limits(const HttpLimits& given);
+
     ServerShared& shared;
+    HttpLimits limits;  // of the server; read and replaced on this thread
     Loop loop;
     std::vector<char> scratch;  // what one read can take; shared because reads do not overlap
 
@@ -62,8 +65,8 @@ private:
     void tick();
     std::vector<std::shared_ptr<Session>> all() const;
 
-    std::size_t max_sessions_;
-    int tick_ms_;
+    std::size_t max_sessions_ = 1;
+    int tick_ms_ = 1;
     bool ticking_ = false;
     bool draining_ = false;
     Sessions idle_;  // oldest first

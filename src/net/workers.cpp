@@ -30,6 +30,19 @@ void Workers::add(Job job) {
     changed_.notify_one();
 }
 
+bool Workers::full(std::size_t waiting) const {
+    const std::scoped_lock lock(mutex_);
+    if (threads_.size() < max_threads_ || queue_.size() < idle_) return false;
+    return queue_.size() - idle_ >= waiting;
+}
+
+WorkerLoad Workers::load() const {
+    const std::scoped_lock lock(mutex_);
+    return {.waiting = queue_.size() - std::min(queue_.size(), idle_),
+            .threads = threads_.size(),
+            .busy = threads_.size() - idle_};
+}
+
 void Workers::start_thread() {
     try {
         threads_.emplace_back([this] { work(); });

@@ -1,7 +1,7 @@
 // workers: threads for work that blocks. Started one by one as work waits, up to a limit.
 //
-// Invariant: every job that was given is run, also during shutdown. The queue needs no limit of its
-// own: each connection has at most one job in it, and connections are limited.
+// Invariant: every job that was given is run, also during shutdown. The queue has no limit of its
+// own (each connection has at most one job in it); who gives asks first whether there is room.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -10,6 +10,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "net/http.h"
 
 namespace palimpsest {
 
@@ -27,12 +29,16 @@ public:
     // had; the job was not taken then.
     void add(Job job);
 
+    // A job that is added now would wait, and `waiting` others wait already.
+    bool full(std::size_t waiting) const;
+    WorkerLoad load() const;
+
 private:
     void work();
     void start_thread();
 
     const std::size_t max_threads_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Job> queue_;
     std::vector<std::thread> threads_;

@@ -5,21 +5,30 @@
 #include <string_view>
 #include <vector>
 
+#include "base/replaceable.h"
 #include "palimpsest/error.h"
 #include "palimpsest/model.h"
 
 namespace palimpsest {
 
-// Immutable once the server runs. Copies share the models.
+// Copies are the same models, also after a replace. A model lives as long as one of them, so
+// pointers to it stay good when it is no longer among those that can be asked.
 class Models {
 public:
-    // The first model answers where a request names none.
+    using List = std::vector<std::shared_ptr<Model>>;
+
+    Models() { table_->replace(std::make_unique<Table>()); }
+
+    // The first model answers where a request names none. Before the server runs.
     void add(std::shared_ptr<Model> model);
-    // A name that nobody has means the first model, too.
-    void answer_to_any_name() { any_name_ = true; }
-    bool empty() const { return all_.empty(); }
-    const std::vector<std::shared_ptr<Model>>& all() const { return all_; }
-    Model& first() const { return *all_.front(); }
+    // A name that nobody has means the first model, too. Before the server runs.
+    void answer_to_any_name();
+    // From any thread: `others` are those that can be asked from now on.
+    void replace(const Models& others);
+
+    bool empty() const { return all().empty(); }
+    const List& all() const { return (*table_)->models; }
+    Model& first() const { return *all().front(); }
 
     // By the name that our users know, else by the one that its server has for it; null: none.
     Model* find(std::string_view name) const;
@@ -27,8 +36,13 @@ public:
     Result<Model*> choose(std::string_view name) const;
 
 private:
-    std::vector<std::shared_ptr<Model>> all_;
-    bool any_name_ = false;
+    struct Table {
+        List models = {};
+        bool any_name = false;
+    };
+    static Model* find(const Table& table, std::string_view name);
+
+    std::shared_ptr<Replaceable<Table>> table_ = std::make_shared<Replaceable<Table>>();
 };
 
 }  // namespace palimpsest

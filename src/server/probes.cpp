@@ -70,7 +70,7 @@ Result<RouteReply> get_ready(Call& call) {
     out.field("durability", durability.level);
     out.key("survives_process_killed").boolean(durability.process_killed);
     out.key("survives_power_cut").boolean(durability.power_cut);
-    out.end_object().field("model", call.site.model.name());
+    out.end_object().field("model", call.site.models.first().name());
     write_upstream(out, models);
     out.end_object();
     return reply;
@@ -81,9 +81,11 @@ Result<RouteReply> get_landing(Call& call) {
     std::string host;
     for (const char c : call.request.header("Host"))
         if (is_host_character(c)) host += c;
+    const std::string address = (call.site.secure ? "https://" : "http://") + host;
+    constexpr std::string_view shown = "http://HOST";
     std::string page(landing_page);
-    for (std::size_t at = 0; (at = page.find("HOST", at)) != page.npos; at += host.size())
-        page.replace(at, 4, host);
+    for (std::size_t at = 0; (at = page.find(shown, at)) != page.npos; at += address.size())
+        page.replace(at, shown.size(), address);
     return RouteReply{.body = std::move(page), .type = std::string(call.route.type)};
 }
 

@@ -19,6 +19,22 @@ void RequestMeters::count(const Route* route, int status, double seconds) {
     times.sum += seconds;
 }
 
+void RequestMeters::ask_load(std::function<std::string()> load) {
+    const std::scoped_lock lock(mutex_);
+    load_ = std::move(load);
+}
+
+std::string RequestMeters::refusals() const {
+    constexpr std::string_view names[] = {"connections", "queue", "streams"};
+    std::string out =
+        "# HELP memory_refused_total Answered 503 because there was too much to do.\n"
+        "# TYPE memory_refused_total counter\n";
+    for (std::size_t i = 0; i < refused_.size(); ++i)
+        out +=
+            fmt::format("memory_refused_total{{reason=\"{}\"}} {}\n", names[i], refused_[i].load());
+    return out;
+}
+
 std::string RequestMeters::text() const {
     std::string out = fmt::format(
         "# HELP memory_open_streams Streamed answers that are being sent.\n"
@@ -43,7 +59,7 @@ std::string RequestMeters::text() const {
             "{0}_count{{{1}}} {2}\n",
             name, labels, times.count, times.sum);
     }
-    return out;
+    return out + refusals() + (load_ ? load_() : std::string());
 }
 
 }  // namespace palimpsest

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -31,9 +32,18 @@ public:
     };
     std::int64_t open_streams() const { return open_; }
 
+    // What was turned away because there was too much of it.
+    enum class Refusal : std::uint8_t { connections, queue, streams };
+    void refuse(Refusal reason) { ++refused_[static_cast<std::size_t>(reason)]; }
+
+    // Asked for connections and queues whenever the text is; empty: they are left out.
+    void ask_load(std::function<std::string()> load);
+
     std::string text() const;
 
 private:
+    std::string refusals() const;
+
     static constexpr std::array<double, 8> limits = {1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1, 10, 100};
     struct Times {
         std::array<std::uint64_t, limits.size()> buckets = {};
@@ -42,9 +52,11 @@ private:
     };
 
     std::atomic<std::int64_t> open_ = 0;
+    std::array<std::atomic<std::uint64_t>, 3> refused_ = {};
     mutable std::mutex mutex_;  // Guards all below. By labels, as they are written.
     std::map<std::string, std::uint64_t> requests_;
     std::map<std::string, Times> times_;
+    std::function<std::string()> load_;
 };
 
 }  // namespace palimpsest

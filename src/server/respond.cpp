@@ -83,6 +83,26 @@ HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape) {
     return response;
 }
 
+ErrorShape shape_of(std::string_view path) {
+    constexpr std::string_view messages = "/v1/messages";
+    const bool below = path.starts_with(messages) &&
+                       (path.size() == messages.size() || path[messages.size()] == '/');
+    return below ? ErrorShape::anthropic : ErrorShape::openai;
+}
+
+HttpResponse write_edge_error(int status, const Error& error, std::string_view path) {
+    HttpResponse response = write_error(error, {}, shape_of(path));
+    if (response.status != status && shape_of(path) == ErrorShape::anthropic)
+        response.body = anthropic_error(status, error.message);
+    response.status = status;
+    // A request that came too slowly did not happen, and one that came too early may come again.
+    if (status == 503 || status == 408)
+        response.headers.set("Retry-After", "1");
+    else
+        response.headers.set("x-should-retry", "false");
+    return response;
+}
+
 std::string write_log_line(const LogLine& line) {
     std::string text;
     JsonWriter out(text);

@@ -20,6 +20,11 @@ bool may_retry(const Error& error, Repeat repeat);
 std::string joined_warnings(const std::vector<std::string>& warnings);
 HttpResponse write_reply(const Route& route, RouteReply reply);
 HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape = ErrorShape::openai);
+// What clients of a path expect, also where there is no route.
+ErrorShape shape_of(std::string_view path);
+// An answer that no route gave: to what is not HTTP, too large, too slow or too much. One that a
+// client may repeat by itself says when.
+HttpResponse write_edge_error(int status, const Error& error, std::string_view path);
 // The body of an error in Anthropic's shape.
 std::string anthropic_error(int status, std::string_view message);
 

@@ -28,7 +28,8 @@ Result<std::string> as_chat(Call& call, std::string_view model) {
 }  // namespace
 
 Result<RouteReply> count_input_tokens(Call& call) {
-    const std::string name = call.text("model").value_or(std::string(call.site.model.name()));
+    const std::string name =
+        call.text("model").value_or(std::string(call.site.models.first().name()));
     const Model* const known = call.site.models.find(name);
     const ModelMatch match = find_model(known ? known->server_name() : name);
     PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));

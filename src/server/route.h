@@ -35,8 +35,7 @@ class UpstreamProbe;
 // What all requests share. The references outlive the server.
 struct Site {
     Memory& memory;
-    Model& model;   // the one that answers when a request names none
-    Models models;  // all of them
+    Models models;  // the first one answers when a request names none
     std::shared_ptr<RunningTurns> running;
     std::string tenant;       // whose conversations these are
     std::string store_token;  // who knows it may use the internal store route; empty: nobody
@@ -47,6 +46,7 @@ struct Site {
     std::shared_ptr<Tracer> tracer = {};          // null: nothing is traced
     std::shared_ptr<UpstreamProbe> probe = {};    // never null
     bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
+    bool secure = false;            // it is reached by https
 };
 
 // A parameter of the query. A name that ends in '*' stands for every name that begins so.

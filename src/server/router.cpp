@@ -5,11 +5,14 @@
 
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "server/respond.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t key_bytes_max = 255;
+// No id of ours or of a provider is near it; what an id may be made of is for its route to say.
+constexpr std::size_t path_id_bytes_max = 4096;
 
 bool is_name(std::string_view segment) {
     return segment.starts_with('{');
@@ -48,6 +51,15 @@ std::vector<std::string> named(const std::vector<std::string_view>& pattern,
 
 std::unexpected<Error> bad(std::string message, std::string param) {
     return fail(ErrorCode::invalid_request, std::move(message), std::move(param));
+}
+
+Result<void> check_lengths(const Match& match) {
+    for (const std::string& id : match.ids)
+        if (id.size() > path_id_bytes_max)
+            return bad("an id in the path has " + std::to_string(id.size()) + " bytes; at most " +
+                           std::to_string(path_id_bytes_max) + " are read",
+                       "id");
+    return {};
 }
 
 // ---- query --------------------------------------------------------------------------------------
@@ -134,7 +146,24 @@ bool is_json_type(std::string_view type) {
 
 constexpr std::string_view empty_body = "{}";
 
+// The lists of a request and those of their items: messages, input, tools, and their content.
+Result<void> check_items(JsonValue value, std::size_t most, int levels) {
+    for (const JsonMember& member : value.members()) {
+        if (!member.value.is_array()) continue;
+        if (member.value.size() > most)
+            return fail(ErrorCode::too_large,
+                        "a list has " + std::to_string(member.value.size()) + " items; at most " +
+                            std::to_string(most) + " are read at once",
+                        std::string(member.key));
+        if (levels == 1) continue;
+        for (const JsonValue item : member.value.elements())
+            PAL_CHECK(check_items(item, most, levels - 1));
+    }
+    return {};
+}
+
 Result<std::optional<JsonDocument>> read_body(const Route& route, const SchemaSet& schemas,
+                                              const BodyLimits& limits,
                                               const HttpRequest& request) {
     if (route.body == BodyKind::bytes) return std::optional<JsonDocument>();
     if (route.request.empty()) {
@@ -144,7 +173,8 @@ Result<std::optional<JsonDocument>> read_body(const Route& route, const SchemaSe
     if (!request.body.empty() && !is_json_type(request.header("Content-Type")))
         return bad("Content-Type must be application/json", "Content-Type");
     const std::string_view text = request.body.empty() ? empty_body : request.body;
-    PAL_TRY(document, parse_json(text));
+    PAL_TRY(document, parse_json(text, {.depth = limits.depth}));
+    PAL_CHECK(check_items(document.root(), limits.items, 2));
     PAL_CHECK(schemas.check(route.request, document.root()));
     return std::optional(std::move(document));
 }
@@ -171,23 +201,27 @@ Result<Match> match_route(std::span<const Route> table, std::string_view method,
     return match;
 }
 
-HttpResponse no_route(const Match& match, std::string_view method) {
+HttpResponse no_route(const Match& match, std::string_view method, std::string_view path) {
     if (match.allow.empty())
-        return error_response({ErrorCode::not_found, "no such path; /openapi.json lists them all"});
-    HttpResponse response = error_response(
-        405, {ErrorCode::invalid_request,
-              "this path does not take " + std::string(method) + "; it takes " + match.allow});
+        return write_edge_error(
+            404, {ErrorCode::not_found, "no such path; /openapi.json lists them all"}, path);
+    HttpResponse response = write_edge_error(
+        405,
+        {ErrorCode::invalid_request,
+         "this path does not take " + std::string(method) + "; it takes " + match.allow},
+        path);
     response.headers.set("Allow", match.allow);
     return response;
 }
 
-Result<Call> read_call(Site& site, const SchemaSet& schemas, Match match,
+Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits, Match match,
                        const HttpRequest& request) {
     const Route& route = *match.route;
+    PAL_CHECK(check_lengths(match));
     PAL_TRY(query, read_query(route, schemas, request.query));
     PAL_TRY(key, read_key(route, request));
     PAL_TRY(if_match, read_if_match(route, request));
-    PAL_TRY(json, read_body(route, schemas, request));
+    PAL_TRY(json, read_body(route, schemas, limits, request));
     return Call{.site = site,
                 .route = route,
                 .request = request,

@@ -24,10 +24,15 @@ Result<Match> match_route(std::span<const Route> table, std::string_view method,
                           std::string_view path);
 
 // The answer to a request without a row: 404, or 405 with Allow.
-HttpResponse no_route(const Match& match, std::string_view method);
+HttpResponse no_route(const Match& match, std::string_view method, std::string_view path);
+
+struct BodyLimits {
+    std::size_t depth = 64;
+    std::size_t items = 100'000;  // of one list, see ServerLimits
+};
 
 // Checks query, headers and body against the row. `request` must outlive the call.
-Result<Call> read_call(Site& site, const SchemaSet& schemas, Match match,
+Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits, Match match,
                        const HttpRequest& request);
 
 }  // namespace palimpsest

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "model/refusal.h"
 #include "server/acts.h"
+#include "server/edge.h"
 #include "server/guard.h"
 #include "server/job_runner.h"
 #include "server/keeper.h"
@@ -25,10 +26,6 @@ namespace palimpsest {
 namespace {
 
 using Instant = std::chrono::steady_clock::time_point;
-
-std::string new_request_id() {
-    return "req_" + hex(random_log_id());
-}
 
 Repeat repeat_of(const HttpRequest& request) {
     return {.changes = request.method != "GET" && request.method != "HEAD",
@@ -125,6 +122,13 @@ void describe_request(Span& span, const HttpRequest& request, const Route* route
     if (status >= 500) span.fail(std::to_string(status));
 }
 
+// A caller that wants its answer as a stream: by the body, or by the query of a read.
+bool wants_stream(const Call& call) {
+    if (!call.route.streams) return false;
+    const auto field = call.field("stream");
+    return (field && field->boolean().value_or(false)) || call.query.flag("stream");
+}
+
 }  // namespace
 
 struct Server::State {
@@ -133,9 +137,12 @@ struct Server::State {
     std::unique_ptr<Sites> sites;
     std::unique_ptr<Access> access;
     ServerOptions options;
+    std::shared_ptr<Terms> terms;
+    Models models = {};  // the same as those of all sites
     SchemaSet schemas = {};
     std::uint16_t port = 0;
     std::unique_ptr<HttpServer> http = {};
+    std::unique_ptr<HttpServer> store_http = {};  // see ServerOptions::store_port
     std::unique_ptr<JobRunner> jobs = {};
 
     std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
@@ -167,11 +174,17 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
     Site& site = sites->of(caller->tenant);
-    Result<Call> call = read_call(site, schemas, std::move(match), request);
+    const auto limits = terms->now()->limits;
+    Result<Call> call = read_call(site, schemas, {limits.json_depth_max, limits.items_max},
+                                  std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request, route), route.errors), {}};
     call->caller = *caller;
     call->request_id = arrival.id;
     call->trace = arrival.trace;
+    if (wants_stream(*call) && std::cmp_greater_equal(meters->open_streams(), limits.streams_max)) {
+        meters->refuse(RequestMeters::Refusal::streams);
+        return {write_busy("open streams", request.path), {}};
+    }
     call->out = &out;
     Result<RouteReply> reply = carry_out(*call);
     if (!reply) return {write_refusal(reply.error(), request, route), {}};
@@ -182,8 +195,8 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
 
 Outcome Server::State::route_and_answer(const HttpRequest& request, Arrival& arrival,
                                         Result<Match> match, Outlet& out) {
-    if (!match) return {write_error(match.error(), {}), {}};
-    if (!match->route) return {no_route(*match, request.method), {}};
+    if (!match) return {write_error(match.error(), {}, shape_of(request.path)), {}};
+    if (!match->route) return {no_route(*match, request.method, request.path), {}};
     return answer(*std::move(match), request, arrival, out);
 }
 
@@ -199,7 +212,15 @@ Task<void> Server::State::serve(Exchange& exchange) {
     Arrival arrival{new_request_id(), std::make_shared<RequestTrace>(tracer, span.context())};
     WorkerOutlet out(exchange, arrival.id, *meters);
     auto work = [&] { return route_and_answer(request, arrival, std::move(match), out); };
-    Outcome outcome = co_await exchange.run(work, lane);
+    Outcome outcome;
+    // The probes tell the truth about a server that is busy, so they wait.
+    const bool waits = route && route->scope == Scope::open;
+    if (!waits && exchange.busy(lane)) {
+        meters->refuse(RequestMeters::Refusal::queue);
+        outcome.response = write_busy("requests wait", request.path);
+    } else {
+        outcome = co_await exchange.run(work, lane);
+    }
     outcome.response.headers.set("x-request-id", arrival.id);
     if (outcome.stream)
         co_await stream(exchange, outcome);
@@ -226,9 +247,10 @@ Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
 
 void Server::State::log(const HttpRequest& request, const HttpResponse& response,
                         const Arrival& arrival, std::string_view trace_id, Instant begun) const {
-    if (!options.log) return;
+    const auto now = terms->now();
+    if (!now->log) return;
     const auto took = std::chrono::steady_clock::now() - begun;
-    options.log(write_log_line(
+    now->log(write_log_line(
         {.request_id = arrival.id,
          .method = request.method,
          .path = request.path,
@@ -267,7 +289,6 @@ Result<void> check_listen(const ServerOptions& options, Access& access) {
 
 Site make_site(Memory& memory, Models models, const ServerOptions& options) {
     return {.memory = memory,
-            .model = models.first(),
             .models = std::move(models),
             .running = {},  // each site has its own
             .tenant = options.tenant,
@@ -278,7 +299,8 @@ Site make_site(Memory& memory, Models models, const ServerOptions& options) {
             .meters = std::make_shared<RequestMeters>(),
             .tracer = options.tracer,
             .probe = std::make_shared<UpstreamProbe>(),
-            .finish_abandoned = options.finish_abandoned};
+            .finish_abandoned = options.finish_abandoned,
+            .secure = options.tls != nullptr};
 }
 
 }  // namespace
@@ -286,42 +308,32 @@ Site make_site(Memory& memory, Models models, const ServerOptions& options) {
 Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
                                               ServerOptions options) {
     PAL_CHECK(check_id(options.tenant, "tenant"));
-    Site site = make_site(memory, std::move(models), options);
+    Site site = make_site(memory, models, options);
     const std::shared_ptr<RequestMeters> meters = site.meters;
     const std::shared_ptr<Tracer> site_tracer = site.tracer;
+    const auto terms = std::make_shared<Terms>(options.terms);
+    HttpServerOptions edge = public_edge(options, terms, meters);
     auto access = std::make_unique<Access>(memory.store(), options.tenant);
     PAL_CHECK(check_listen(options, *access));
     auto state = std::make_unique<State>(State{.meters = meters,
                                                .tracer = site_tracer,
                                                .sites = std::make_unique<Sites>(std::move(site)),
                                                .access = std::move(access),
-                                               .options = std::move(options)});
+                                               .options = std::move(options),
+                                               .terms = terms,
+                                               .models = std::move(models)});
     for (const Route& route : routes())
         for (const Parameter& row : route.query) state->schemas.add(row.schema);
-    HttpServerOptions http{
-        .host = state->options.host == "localhost" ? "127.0.0.1" : state->options.host,
-        .port = state->options.port,
-        .network_threads = state->options.network_threads,
-        .quick_threads = state->options.store_threads,
-        .slow_threads = state->options.turn_threads,
-        .max_body_bytes = state->options.body_bytes_max,
-        .max_connections = state->options.connections_max};
-    http.screen = [local = is_loopback(state->options.host), hosts = state->options.hosts](
-                      const HttpRequest& request) -> std::optional<HttpResponse> {
-        const Result<void> allowed = check_origin(request, local, hosts);
-        if (allowed) return {};
-        HttpResponse response = write_error(allowed.error(), {});
-        response.headers.set("x-request-id", new_request_id());
-        return response;
-    };
-    http.stamp = [](HttpResponse& response) {
-        response.headers.set("x-request-id", new_request_id());
-    };
     State* const self = state.get();
-    state->http = std::make_unique<HttpServer>(
-        std::move(http), [self](Exchange& exchange) { return self->serve(exchange); });
+    const HttpService service = [self](Exchange& exchange) { return self->serve(exchange); };
+    state->http = std::make_unique<HttpServer>(std::move(edge), service);
+    meters->ask_load([http = state->http.get()] { return write_load(*http); });
     PAL_TRY(port, state->http->start());
     state->port = port;
+    if (state->options.store_port != 0) {
+        state->store_http = std::make_unique<HttpServer>(store_edge(state->options), service);
+        PAL_CHECK(state->store_http->start());
+    }
     if (state->options.run_jobs)
         state->jobs = std::make_unique<JobRunner>(
             memory, [sites = state->sites.get()] { return sites->tenants(); }, state->tracer);
@@ -330,6 +342,16 @@ Result<std::unique_ptr<Server>> Server::start(Memory& memory, Models models,
 
 std::uint16_t Server::port() const {
     return state_->port;
+}
+
+void Server::reload(Models models, ServerTerms terms) {
+    state_->models.replace(models);
+    reload(std::move(terms));
+}
+
+void Server::reload(ServerTerms terms) {
+    state_->http->set_limits(http_limits(terms.limits));
+    state_->terms->replace(std::move(terms));
 }
 
 void Server::stop(std::chrono::milliseconds grace) {
@@ -343,6 +365,7 @@ void Server::stop(std::chrono::milliseconds grace) {
             state_->sites->interrupt();
     });
     state_->http->stop(static_cast<int>(grace.count()));
+    if (state_->store_http) state_->store_http->stop(0);
     hurry = {};
     state_->sites->stop();
 }

@@ -19,17 +19,44 @@
 namespace palimpsest {
 
 class Tracer;
+class TlsIdentity;  // net/tls.h
+
+// See docs/SETTINGS.md, which has the same names.
+struct ServerLimits {
+    std::size_t body_bytes_max = std::size_t{64} << 20;
+    std::size_t header_bytes_max = std::size_t{64} << 10;
+    std::size_t connections_max = 10'000;
+    std::size_t streams_max = 4'096;
+    std::size_t queue_max = 1'024;
+    std::size_t json_depth_max = 64;
+    std::size_t items_max = 100'000;
+    int header_timeout_ms = 10'000;
+    int body_timeout_ms = 30'000;
+    int idle_timeout_ms = 75'000;
+    int write_timeout_ms = 30'000;
+    int request_timeout_ms = 0;
+};
+
+// What a running server can be told anew.
+struct ServerTerms {
+    ServerLimits limits = {};
+    std::vector<std::string> hosts = {};  // names that Host may have; empty: on loopback the local
+                                          // ones, else any
+    // Gets one line of JSON for each request, without its line break, from any thread; nothing of
+    // what was said is in it. Empty: no log.
+    std::function<void(std::string_view line)> log = {};
+};
 
 struct ServerOptions {
     std::string host = "127.0.0.1";
-    std::uint16_t port = 0;               // 0: any free one
-    std::string tenant = "default";       // of requests without a key
-    bool open_to_anyone = false;          // may listen beyond loopback without keys
-    std::vector<std::string> hosts = {};  // names that Host may have; empty: on loopback the local
-                                          // ones, else any
-    std::string store_token = {};         // for the internal store route; empty: it is closed
-    std::size_t body_bytes_max = std::size_t{64} << 20;
-    std::size_t connections_max = 10'000;
+    std::uint16_t port = 0;          // 0: any free one
+    std::string tenant = "default";  // of requests without a key
+    bool open_to_anyone = false;     // may listen beyond loopback without keys
+    std::string store_token = {};    // for the internal store route; empty: it is closed
+    std::shared_ptr<const TlsIdentity> tls = {};  // with it HTTPS is spoken, and nothing else
+    // With TLS the internal store route is reached without it, on this port of loopback, where
+    // nothing else is; 0: it is not.
+    std::uint16_t store_port = 0;
     int network_threads = 1;
     int store_threads = 4;
     int turn_threads = 4'096;  // each waits for a model; started when needed
@@ -37,9 +64,7 @@ struct ServerOptions {
     // When the client of a streamed turn has gone the model is stopped and what it said so far is
     // kept; with this it may finish.
     bool finish_abandoned = false;
-    // Gets one line of JSON for each request, without its line break, from any thread; nothing of
-    // what was said is in it. Empty: no log.
-    std::function<void(std::string_view line)> log = {};
+    ServerTerms terms = {};
     std::shared_ptr<Tracer> tracer = {};  // gets a span for each request and what is done for it
 };
 
@@ -55,6 +80,9 @@ public:
     ~Server();  // stop without grace
 
     std::uint16_t port() const;
+    // For requests from now on; those under way keep what they began with.
+    void reload(ServerTerms terms);
+    void reload(Models models, ServerTerms terms);
     // Takes no new requests and lets running ones finish within the grace; streams that are cut
     // then are stored as interrupted. From any thread but a worker.
     void stop(std::chrono::milliseconds grace);

@@ -232,7 +232,7 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
 Result<RouteReply> begin_turn(Call& call) {
     PAL_TRY(messages, said_in(call));
     PAL_TRY(asked, model_name_of(call, call.name()));
-    if (asked.empty()) asked = call.site.model.name();
+    if (asked.empty()) asked = call.site.models.first().name();
     PAL_CHECK(check_may_ask(call, asked));
     PAL_TRY(begun, begin_from(call, call.name(), messages, asked));
     RouteReply reply{.etag = begun.view.header.end};

@@ -1,0 +1,119 @@
+#include "server/edge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "server/guard.h"
+#include "server/respond.h"
+
+namespace palimpsest {
+namespace {
+
+// Ids and filters are in targets, so they are given more room than others give them.
+constexpr std::size_t target_bytes_max = std::size_t{32} << 10;
+constexpr std::string_view store_routes = "/internal/";
+
+HttpResponse with_request_id(HttpResponse response) {
+    response.headers.set("x-request-id", new_request_id());
+    return response;
+}
+
+}  // namespace
+
+Terms::Terms(ServerTerms terms) : terms_(std::make_shared<const ServerTerms>(std::move(terms))) {}
+
+std::shared_ptr<const ServerTerms> Terms::now() const {
+    const std::scoped_lock lock(mutex_);
+    return terms_;
+}
+
+void Terms::replace(ServerTerms terms) {
+    auto next = std::make_shared<const ServerTerms>(std::move(terms));
+    const std::scoped_lock lock(mutex_);
+    terms_.swap(next);
+}
+
+std::string new_request_id() {
+    return "req_" + hex(random_log_id());
+}
+
+HttpLimits http_limits(const ServerLimits& limits) {
+    return {.max_head_bytes = limits.header_bytes_max,
+            .max_target_bytes = std::min(target_bytes_max, limits.header_bytes_max),
+            .max_body_bytes = limits.body_bytes_max,
+            .max_connections = limits.connections_max,
+            .max_waiting = limits.queue_max,
+            .head_timeout_ms = limits.header_timeout_ms,
+            .body_timeout_ms = limits.body_timeout_ms,
+            .idle_timeout_ms = limits.idle_timeout_ms,
+            .write_timeout_ms = limits.write_timeout_ms,
+            .request_timeout_ms = limits.request_timeout_ms};
+}
+
+HttpServerOptions public_edge(const ServerOptions& options, std::shared_ptr<const Terms> terms,
+                              std::shared_ptr<RequestMeters> meters) {
+    HttpServerOptions http;
+    static_cast<HttpLimits&>(http) = http_limits(options.terms.limits);
+    http.host = options.host == "localhost" ? "127.0.0.1" : options.host;
+    http.port = options.port;
+    http.network_threads = options.network_threads;
+    http.quick_threads = options.store_threads;
+    http.slow_threads = options.turn_threads;
+    http.tls = options.tls;
+    http.screen = [local = is_loopback(options.host), terms = std::move(terms)](
+                      const HttpRequest& request) -> std::optional<HttpResponse> {
+        const Result<void> allowed = check_origin(request, local, terms->now()->hosts);
+        if (allowed) return {};
+        return with_request_id(write_error(allowed.error(), {}, shape_of(request.path)));
+    };
+    http.refusal = [meters = std::move(meters)](int status, const Error& error,
+                                                const HttpRequest& request) {
+        if (status == 503) meters->refuse(RequestMeters::Refusal::connections);
+        return with_request_id(write_edge_error(status, error, request.path));
+    };
+    return http;
+}
+
+HttpServerOptions store_edge(const ServerOptions& options) {
+    HttpServerOptions http;
+    http.port = options.store_port;
+    http.max_body_bytes = options.terms.limits.body_bytes_max;
+    http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+        if (request.path.starts_with(store_routes)) return {};
+        const Error error = {ErrorCode::not_found, "only the store is here"};
+        return with_request_id(write_edge_error(404, error, request.path));
+    };
+    return http;
+}
+
+std::string write_load(const HttpServer& http) {
+    std::string out = fmt::format(
+        "# HELP memory_connections Open connections of clients.\n"
+        "# TYPE memory_connections gauge\nmemory_connections {}\n"
+        "# HELP memory_queue_length Requests that wait for a thread.\n"
+        "# TYPE memory_queue_length gauge\n"
+        "# HELP memory_queue_threads Threads that work, of those that were started.\n"
+        "# TYPE memory_queue_threads gauge\n",
+        http.connections());
+    for (const auto& [lane, name] :
+         {std::pair(Lane::quick, "store"), std::pair(Lane::slow, "model")}) {
+        const WorkerLoad load = http.load(lane);
+        out += fmt::format(
+            "memory_queue_length{{queue=\"{0}\"}} {1}\n"
+            "memory_queue_threads{{queue=\"{0}\",state=\"busy\"}} {2}\n"
+            "memory_queue_threads{{queue=\"{0}\",state=\"idle\"}} {3}\n",
+            name, load.waiting, load.busy, load.threads - load.busy);
+    }
+    return out;
+}
+
+HttpResponse write_busy(std::string_view what, std::string_view path) {
+    return write_edge_error(
+        503, {ErrorCode::unavailable, "too many " + std::string(what) + ": try again soon"}, path);
+}
+
+}  // namespace palimpsest
