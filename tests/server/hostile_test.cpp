@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "server/route.h"
 #include "server/running.h"
 
 namespace palimpsest {
@@ -68,6 +69,67 @@ TEST(hostile, requests_get_the_right_refusal) {
     EXPECT_EQ(running.ask("GET", conversations).json().find("data")->size(), 0u);
 }
 
+// The path of a route with its first {name} replaced by the id, others by "a".
+std::string path_with(std::string_view pattern, std::string id) {
+    std::string path;
+    for (std::size_t at = 0; at < pattern.size();) {
+        if (pattern[at] != '{') {
+            path += pattern[at++];
+            continue;
+        }
+        path += std::exchange(id, "a");
+        at = pattern.find('}', at) + 1;
+    }
+    return path;
+}
+
+TEST(hostile, an_id_of_ten_kilobytes_is_a_bad_id_on_every_route) {
+    const Running running;
+    for (const std::string& id : {std::string(10'000, 'x'), [] {
+                                      std::string escaped;
+                                      for (int i = 0; i < 5'000; ++i) escaped += "%C3%A4";
+                                      return escaped;
+                                  }()})
+        for (const Route& route : routes()) {
+            if (!route.pattern.contains('{') || route.pattern.starts_with("/internal")) continue;
+            const Told told = running.ask(std::string(route.method), path_with(route.pattern, id),
+                                          route.request.empty() ? "" : "{}");
+            const std::string what = std::string(route.method) + " " + std::string(route.pattern);
+            EXPECT_EQ(told.status(), 400) << what << told.response.body;
+            EXPECT_EQ(told.error("code"), "invalid_request") << what;
+            EXPECT_EQ(told.header("x-should-retry"), "false") << what;
+        }
+}
+
+TEST(hostile, what_the_edge_refuses_must_not_be_repeated) {
+    ServerOptions options;
+    options.terms.limits.body_bytes_max = 2'000;
+    const Running running("memory:", options);
+    const std::string large(3'000, ' ');
+    struct Refused {
+        std::string method, target, body;
+        int status;
+    };
+    const Refused rows[] = {
+        {"GET", "/nowhere", "", 404},
+        {"PUT", "/api/v1/chat", "{}", 405},
+        {"GET", "/" + std::string(40'000, 'x'), "", 414},
+        {"GET", "/%zz", "", 400},
+        {"POST", "/api/v1/chat", large, 413},
+        {"POST", "/v1/messages", large, 413},
+        {"DELETE", "/v1/messages", "", 405},
+    };
+    for (const Refused& row : rows) {
+        const Told told = running.ask(row.method, row.target, row.body);
+        EXPECT_EQ(told.status(), row.status) << row.target.substr(0, 60);
+        EXPECT_EQ(told.header("x-should-retry"), "false") << row.target.substr(0, 60);
+        EXPECT_TRUE(told.header("x-request-id").starts_with("req_"));
+        const bool anthropic = row.target == "/v1/messages";
+        EXPECT_EQ(told.text("type"), anthropic ? "error" : "(none)") << told.response.body;
+        EXPECT_EQ(told.error("code") == "(none)", anthropic) << told.response.body;
+    }
+}
+
 TEST(hostile, nesting_is_refused_before_it_costs_anything) {
     const Running running;
     for (const int depth : {100, 100'000}) {
@@ -80,7 +142,7 @@ TEST(hostile, nesting_is_refused_before_it_costs_anything) {
 
 TEST(hostile, sizes_are_refused_at_each_level) {
     ServerOptions options;
-    options.body_bytes_max = 100'000;
+    options.terms.limits.body_bytes_max = 100'000;
     MemoryOptions memory;
     memory.message_bytes_max = 1000;
     const Running running("memory:", options, memory);
@@ -137,7 +199,7 @@ TEST(access_log, has_a_line_for_each_request_and_nothing_that_was_said) {
     std::mutex mutex;
     std::vector<std::string> lines;
     ServerOptions options;
-    options.log = [&](std::string_view line) {
+    options.terms.log = [&](std::string_view line) {
         const std::lock_guard lock(mutex);
         lines.emplace_back(line);
     };

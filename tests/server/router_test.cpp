@@ -31,7 +31,7 @@ TEST(router, knows_what_a_path_allows) {
     const Match match = match_route(routes(), "PUT", "/api/v1/conversations").value();
     EXPECT_FALSE(match.route);
     EXPECT_EQ(match.allow, "POST, GET");
-    const HttpResponse response = no_route(match, "PUT");
+    const HttpResponse response = no_route(match, "PUT", "/api/v1/conversations");
     EXPECT_EQ(response.status, 405);
     EXPECT_EQ(response.headers.find("Allow"), "POST, GET");
 }
@@ -43,7 +43,7 @@ TEST(router, has_no_route_for_unknown_paths) {
         EXPECT_TRUE(!match || !match->route || !match->ids.empty()) << path;
     }
     const Match none = match_route(routes(), "GET", "/nowhere").value();
-    EXPECT_EQ(no_route(none, "GET").status, 404);
+    EXPECT_EQ(no_route(none, "GET", "/nowhere").status, 404);
 }
 
 TEST(router, answers_head_as_get) {

@@ -1,0 +1,99 @@
+// Too much at once: what is refused is refused quickly and says when to come again; the rest goes
+// on.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "server/gateway.h"
+
+namespace palimpsest {
+namespace {
+
+const std::string hello = R"({"role":"user","content":"hello"})";
+
+void wait_until(const std::function<bool()>& true_now) {
+    for (int i = 0; i < 2000 && !true_now(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(true_now());
+}
+
+bool shows(const Gateway& gateway, const std::string& line) {
+    return gateway.get("/metrics").response.body.contains("\n" + line + "\n");
+}
+
+void expect_busy(const Told& told) {
+    EXPECT_EQ(told.status(), 503) << told.response.body;
+    EXPECT_EQ(told.error("code"), "unavailable");
+    EXPECT_EQ(told.header("Retry-After"), "1");
+    EXPECT_EQ(told.header("x-should-retry"), "");
+    EXPECT_TRUE(told.header("x-request-id").starts_with("req_"));
+}
+
+TEST(overload, a_request_that_finds_a_full_queue_is_refused_at_once) {
+    ServerOptions options;
+    options.turn_threads = 1;
+    options.terms.limits.queue_max = 0;
+    UpstreamReply late = says(FormatId::openai_chat, "late");
+    late.delay_ms = 1000;
+    Gateway gateway(FormatId::openai_chat, {late}, options);
+    std::thread first([&] { EXPECT_EQ(chat_text(gateway.chat(hello)), "late"); });
+    wait_until([&] { return !gateway.upstream.requests().empty(); });
+    expect_busy(gateway.chat(hello));
+    EXPECT_EQ(gateway.message(hello).error("type"), "overloaded_error");
+    EXPECT_EQ(gateway.get("/healthz").status(), 200);
+    EXPECT_EQ(gateway.get(conversations).status(), 200) << "the store has threads of its own";
+    EXPECT_TRUE(shows(gateway, R"(memory_queue_threads{queue="model",state="busy"} 1)"));
+    EXPECT_TRUE(shows(gateway, R"(memory_queue_length{queue="model"} 0)"));
+    EXPECT_TRUE(shows(gateway, R"(memory_refused_total{reason="queue"} 2)"));
+    first.join();
+    EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+}
+
+TEST(overload, a_stream_more_than_allowed_is_refused_and_plain_answers_are_not) {
+    ServerOptions options;
+    options.terms.limits.streams_max = 1;
+    UpstreamReply slow = tells(FormatId::openai_chat, "one two three four five");
+    slow.piece_bytes = 200;
+    slow.piece_delay_ms = 200;
+    Gateway gateway(FormatId::openai_chat, {slow, says(FormatId::openai_chat, "plain")}, options);
+    std::thread first([&] {
+        EXPECT_EQ(stream_text(FormatId::openai_chat, gateway.chat(hello, {}, R"("stream":true)")),
+                  "one two three four five");
+    });
+    wait_until([&] { return shows(gateway, "memory_open_streams 1"); });
+    expect_busy(gateway.chat(hello, {}, R"("stream":true)"));
+    EXPECT_EQ(chat_text(gateway.chat(hello)), "plain");
+    EXPECT_TRUE(shows(gateway, R"(memory_refused_total{reason="streams"} 1)"));
+    first.join();
+}
+
+TEST(overload, a_request_that_takes_too_long_is_stopped_and_what_was_said_is_kept) {
+    ServerOptions options;
+    options.terms.limits.request_timeout_ms = 300;
+    UpstreamReply late = says(FormatId::openai_chat, "late");
+    late.delay_ms = 5000;
+    UpstreamReply slow = tells(FormatId::openai_chat, "one two three four five six");
+    slow.piece_bytes = 200;
+    slow.piece_delay_ms = 200;
+    Gateway gateway(FormatId::openai_chat, {late, slow}, options);
+    EXPECT_GE(gateway.chat(hello).status(), 502);
+    gateway.chat(hello, in_alice, R"("stream":true)");
+    const auto log = gateway.memory.log({"default", "alice"}, {.kinds = only(EntryKind::message)});
+    ASSERT_TRUE(log);
+    ASSERT_EQ(log->size(), 2u);
+    EXPECT_TRUE(std::get<MessageEntry>(log->at(1).body).interrupted);
+}
+
+TEST(overload, limits_can_be_changed_while_it_runs) {
+    Running running;
+    const std::string body = R"({"id":"a","metadata":{"x":")" + std::string(500, 'x') + "\"}}";
+    EXPECT_EQ(running.ask("POST", conversations, body).status(), 201);
+    ServerTerms terms;
+    terms.limits.body_bytes_max = 100;
+    running.server().reload(terms);
+    EXPECT_EQ(running.ask("POST", conversations, body).status(), 413);
+}
+
+}  // namespace
+}  // namespace palimpsest
