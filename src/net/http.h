@@ -77,13 +77,16 @@ public:
     // then.
     virtual Task<bool> write(std::string_view bytes) = 0;
     Task<bool> send(ServerEvent event);
-    // The same for a worker, only from inside run(). The bytes are queued: the worker waits only
-    // while `stream_buffer_bytes` of them are unsent, so slow readers hold up no one else. Whether
-    // the client has gone shows in a later call.
+    // The same for a worker, only from inside run(). What the kernel takes at once is sent from
+    // there, the rest is queued: the worker waits only while `stream_buffer_bytes` are unsent, so
+    // slow readers hold up no one else. Whether the client has gone may show in a later call only.
     virtual bool write_from_worker(std::string_view bytes) = 0;
     // start() for a worker, only from inside run() and before it writes: so a service can wait for
     // the first bytes before it decides between a stream and a plain answer.
-    virtual void start_from_worker(HttpResponse head) = 0;
+    virtual void start_from_worker(const HttpResponse& head) = 0;
+    // answer() for a worker, as the last thing inside run(): it saves the way through the network
+    // thread. What answer() says later is ignored.
+    virtual void answer_from_worker(const HttpResponse& response) = 0;
 
     // Waits; false (early) when the client has gone or the server is draining.
     virtual Task<bool> sleep_ms(int duration) = 0;

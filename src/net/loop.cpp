@@ -9,7 +9,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace palimpsest {
 
@@ -18,7 +20,28 @@ namespace asio = boost::asio;
 struct Loop::Engine {
     // One thread runs it, so Asio may leave out its own locks between runners, but post stays safe.
     asio::io_context context{1};
+
+    // What other threads post is collected, so that many of them wake the loop once.
+    std::mutex mutex;
+    std::vector<Callback> posted;
+
+    void run_posted();
 };
+
+void Loop::Engine::run_posted() {
+    std::vector<Callback> batch;
+    {
+        const std::scoped_lock lock(mutex);
+        batch.swap(posted);
+    }
+    for (Callback& callback : batch) {
+        try {
+            callback();
+        } catch (...) {
+            // As in run(): this one is lost, the others are not.
+        }
+    }
+}
 
 Loop::Loop() : engine_(std::make_unique<Engine>()) {}
 Loop::~Loop() = default;
@@ -40,7 +63,12 @@ void Loop::stop() {
 }
 
 void Loop::post(Callback callback) {
-    asio::post(engine_->context, std::move(callback));
+    {
+        const std::scoped_lock lock(engine_->mutex);
+        engine_->posted.push_back(std::move(callback));
+        if (engine_->posted.size() > 1) return;
+    }
+    asio::post(engine_->context, [engine = engine_.get()] { engine->run_posted(); });
 }
 
 void Loop::after_ms(int delay, Callback callback) {

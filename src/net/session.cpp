@@ -109,6 +109,7 @@ Task<bool> Session::serve_one() {
     if (!complete) co_return false;
     co_await call_service();
     if (started_) co_return co_await finish_stream();
+    if (answered_) co_return co_await finish_answer();
     if (!response_) response_ = refusal({500, "the service gave no answer"});
     co_return co_await send_response(*std::move(response_));
 }
@@ -182,7 +183,7 @@ Task<void> Session::call_service() {
     failed_ = false;
     serving_ = true;
     out_closed_ = false;
-    out_head_.reset();
+    answered_ = false;
     if (const int limit = list_.limits.request_timeout_ms; limit > 0)
         service_deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit);
     read_ahead();
@@ -220,20 +221,38 @@ Task<bool> Session::finish_stream() {
 Task<bool> Session::send_response(HttpResponse response) {
     if (response.status < 200 || response.status > 599)
         response = refusal({500, "the service gave an invalid status"});
-    ResponseFraming framing;
-    framing.keep_alive = head_.keep_alive && !draining() && !(eof_ && in_.empty());
-    framing.old_client = head_.request.minor_version == 0;
-    framing.content_bytes = response.body.size();
-    std::string bytes = write_response_head(response, framing);
+    head_.keep_alive = head_.keep_alive && !(eof_ && in_.empty());
+    std::string bytes = answer_head(response);
     // A large body is not copied behind the head.
-    const bool with_body = head_.request.method != "HEAD" && !is_bodiless(response.status);
+    const bool with_body = has_body(response);
     const bool large = response.body.size() > max_read_ahead_bytes;
     if (with_body && !large) bytes += response.body;
     bool sent = co_await transmit(bytes);
     if (sent && with_body && large) sent = co_await transmit(response.body);
-    if (sent && framing.keep_alive) co_return true;
-    if (sent) co_await linger();
+    if (!sent) co_return false;
+    co_return co_await finish_answer();
+}
+
+// The answer is out. False: the connection is over.
+Task<bool> Session::finish_answer() {
+    if (broken_) co_return false;
+    if (head_.keep_alive) co_return true;
+    co_await linger();
     co_return false;
+}
+
+bool Session::has_body(const HttpResponse& response) const {
+    return head_.request.method != "HEAD" && !is_bodiless(response.status);
+}
+
+// Settles whether the connection is kept.
+std::string Session::answer_head(const HttpResponse& response) {
+    head_.keep_alive = head_.keep_alive && !draining();
+    ResponseFraming framing;
+    framing.keep_alive = head_.keep_alive;
+    framing.old_client = head_.request.minor_version == 0;
+    framing.content_bytes = response.body.size();
+    return write_response_head(response, framing);
 }
 
 Task<void> Session::refuse(const HttpFault& fault) {

@@ -4,6 +4,7 @@
 // write_from_worker and stop_token. At most one request is in progress. While a service runs, the
 // session keeps reading ahead, up to a limit, which is how it learns that the client has gone.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <coroutine>
@@ -47,7 +48,8 @@ public:
     Task<bool> start(HttpResponse head) override;
     Task<bool> write(std::string_view bytes) override;
     bool write_from_worker(std::string_view bytes) override;
-    void start_from_worker(HttpResponse head) override;
+    void start_from_worker(const HttpResponse& head) override;
+    void answer_from_worker(const HttpResponse& response) override;
     Task<bool> sleep_ms(int duration) override;
     bool gone() const override { return eof_ || broken_; }
     bool draining() const override;
@@ -70,6 +72,11 @@ private:
     Task<void> call_service();
     Task<bool> finish_stream();
     Task<bool> send_response(HttpResponse response);
+    Task<bool> finish_answer();
+    std::string stream_head(const HttpResponse& head);
+    std::string answer_head(const HttpResponse& response);
+    bool has_body(const HttpResponse& response) const;
+    bool push_out(std::string_view bytes);
     Task<void> refuse(const HttpFault& fault);
     Task<void> turn_away(const HttpFault& fault);
     Task<void> linger();
@@ -106,8 +113,8 @@ private:
     Signal slept_;
     Signal yielded_;
     bool input_watched_ = false;
-    bool eof_ = false;
-    bool broken_ = false;
+    std::atomic<bool> eof_ = false;  // these two are read by workers
+    std::atomic<bool> broken_ = false;
     Wait wait_ = Wait::nothing;
     bool timed_out_ = false;
     SteadyTime deadline_ = SteadyTime::max();
@@ -122,13 +129,13 @@ private:
     int writes_ = 0;  // since the thread last served others
     bool sleeping_ = false;
     std::uint64_t sleeps_ = 0;
-    // What workers have written and the network thread has not sent yet.
+    // What workers have written and the network thread has to send, as it goes over the wire.
     std::mutex out_mutex_;
     std::condition_variable out_changed_;
     std::string out_;
-    std::optional<HttpResponse> out_head_;  // goes before them
-    bool out_closed_ = false;               // nothing more can be sent
-    bool pumping_ = false;
+    bool out_closed_ = false;  // nothing more can be sent
+    bool pumping_ = false;     // the network thread is at it; while not, the worker may write
+    bool answered_ = false;    // by a worker, wholly
     Signal pumped_;
     mutable std::mutex stop_mutex_;
     mutable std::optional<std::stop_source> stop_source_;  // made when asked for

@@ -7,10 +7,13 @@
 #include "net/wire.h"
 
 namespace palimpsest {
+namespace {
 
-Task<bool> Session::start(HttpResponse head) {
-    if (started_) co_return false;
-    started_ = true;
+constexpr std::size_t one_write_bytes = 64 * 1024;
+
+}  // namespace
+
+std::string Session::stream_head(const HttpResponse& head) {
     ResponseFraming framing;
     framing.stream = true;
     framing.chunked = head_.request.minor_version == 1;
@@ -23,8 +26,15 @@ Task<bool> Session::start(HttpResponse head) {
         append_chunk(bytes, head.body);
     else if (with_body)
         bytes += head.body;
+    return bytes;
+}
+
+Task<bool> Session::start(HttpResponse head) {
+    if (started_) co_return false;
+    started_ = true;
+    const std::string bytes = stream_head(head);
     const bool sent = co_await transmit(bytes);
-    const bool open = sent && with_body;
+    const bool open = sent && head_.request.method != "HEAD";
     co_return open;
 }
 
@@ -42,25 +52,50 @@ Task<bool> Session::write(std::string_view bytes) {
     co_return co_await send_piece(bytes);
 }
 
+// Sends or queues, with the lock held; false: nothing more can be sent.
+bool Session::push_out(std::string_view bytes) {
+    while (!pumping_ && !out_closed_ && !bytes.empty() && transport_->is_duplex()) {
+        const IoResult result = transport_->write_some(bytes);
+        bytes.remove_prefix(result.bytes);
+        answering_ = answering_ || result.bytes > 0;
+        if (result.state == IoState::failed) out_closed_ = true;
+        if (result.state != IoState::done) break;
+    }
+    if (out_closed_) return false;
+    if (bytes.empty()) return true;
+    out_ += bytes;
+    if (!pumping_) list_.loop.post([this] { spawn(pump()); });
+    pumping_ = true;
+    return true;
+}
+
 bool Session::write_from_worker(std::string_view bytes) {
     std::unique_lock lock(out_mutex_);
     out_changed_.wait(lock, [&] {
         return out_closed_ || out_.size() < list_.shared.options.stream_buffer_bytes;
     });
-    if (out_closed_) return false;
-    out_ += bytes;
-    if (pumping_) return true;
-    list_.loop.post([this] { spawn(pump()); });
-    pumping_ = true;
-    return true;
+    if (!started_ || gone() || head_.request.method == "HEAD") return false;
+    if (head_.request.minor_version == 0) return push_out(bytes);
+    std::string chunk;
+    append_chunk(chunk, bytes);
+    return push_out(chunk);
 }
 
-void Session::start_from_worker(HttpResponse head) {
+void Session::start_from_worker(const HttpResponse& head) {
     const std::scoped_lock lock(out_mutex_);
-    if (out_closed_) return;
-    out_head_ = std::move(head);
-    if (!pumping_) list_.loop.post([this] { spawn(pump()); });
-    pumping_ = true;
+    if (started_) return;
+    started_ = true;
+    push_out(stream_head(head));
+}
+
+void Session::answer_from_worker(const HttpResponse& response) {
+    const std::scoped_lock lock(out_mutex_);
+    answered_ = true;
+    std::string bytes = answer_head(response);
+    const bool large = response.body.size() > one_write_bytes;  // not copied behind the head
+    if (has_body(response) && !large) bytes += response.body;
+    push_out(bytes);
+    if (has_body(response) && large) push_out(response.body);
 }
 
 // Sends what workers wrote until there is nothing left. The session outlives it: the service's
@@ -69,20 +104,17 @@ Task<void> Session::pump() {
     bool sent = true;
     while (true) {
         std::string batch;
-        std::optional<HttpResponse> head;
         {
             const std::scoped_lock lock(out_mutex_);
             out_closed_ |= !sent;
             if (out_closed_) out_.clear();
             batch.swap(out_);
-            head.swap(out_head_);
-            pumping_ = head || !batch.empty();
+            pumping_ = !batch.empty();
         }
         out_changed_.notify_all();
-        if (!head && batch.empty()) break;
+        if (batch.empty()) break;
         try {
-            if (head) sent = co_await start(std::move(*head));
-            if (sent) sent = co_await send_piece(batch);
+            sent = co_await transmit(batch);
         } catch (...) {
             failed_ = true;
             sent = false;

@@ -45,7 +45,7 @@ public:
     bool drop_oldest_idle();
     void drain();
     void abort();
-    bool draining() const { return draining_; }
+    bool draining() const { return draining_; }  // from any thread
 
     void mark_idle(Session& session);
     void mark_busy(Session& session);
@@ -68,7 +68,7 @@ private:
     std::size_t max_sessions_ = 1;
     int tick_ms_ = 1;
     bool ticking_ = false;
-    bool draining_ = false;
+    std::atomic<bool> draining_ = false;
     Sessions idle_;  // oldest first
     Sessions busy_;
 };

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <system_error>
 
@@ -17,6 +18,7 @@ public:
     TcpTransport& operator=(const TcpTransport&) = delete;
 
     int descriptor() const override { return descriptor_; }
+    bool is_duplex() const override { return true; }
     IoResult read_some(std::span<char> buffer) override {
         const ssize_t n = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
         if (n == 0) return {IoState::closed, 0};
@@ -38,7 +40,7 @@ private:
     }
 
     int descriptor_;
-    int errno_ = 0;
+    std::atomic<int> errno_ = 0;
 };
 
 }  // namespace

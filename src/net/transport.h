@@ -29,6 +29,8 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual int descriptor() const = 0;
+    // One thread may write while another reads.
+    virtual bool is_duplex() const { return false; }
     // To be called until it is `done`, before anything else.
     virtual IoResult shake_hands() { return {IoState::done, 0}; }
     virtual IoResult read_some(std::span<char> buffer) = 0;

@@ -18,34 +18,33 @@ bool is_name(std::string_view segment) {
     return segment.starts_with('{');
 }
 
-std::vector<std::string_view> split(std::string_view path) {
-    std::vector<std::string_view> segments;
-    for (std::size_t at = 1; at < path.size();) {
-        const std::size_t end = std::min(path.find('/', at), path.size());
-        segments.push_back(path.substr(at, end - at));
-        at = end + 1;
-    }
-    return segments;
+// The next segment of a pattern, which is taken off it.
+std::string_view next_segment(std::string_view& pattern) {
+    pattern.remove_prefix(1);  // the slash
+    const std::string_view segment = pattern.substr(0, pattern.find('/'));
+    pattern.remove_prefix(segment.size());
+    return segment;
 }
 
-// How well the pattern fits: 0 not at all, else more for every fixed word.
-std::size_t fit(const std::vector<std::string_view>& pattern,
-                const std::vector<std::string>& segments) {
-    if (pattern.size() != segments.size()) return 0;
+// How well the pattern fits: 0 not at all, else more for every fixed word. Every request is held
+// against every pattern, so nothing is copied here.
+std::size_t fit(std::string_view pattern, const std::vector<std::string>& segments) {
+    if (pattern == "/") pattern = {};
     std::size_t fixed = 1;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        if (is_name(pattern[i])) continue;
-        if (pattern[i] != segments[i]) return 0;
+    for (const std::string& segment : segments) {
+        if (pattern.empty()) return 0;
+        const std::string_view wanted = next_segment(pattern);
+        if (is_name(wanted)) continue;
+        if (wanted != segment) return 0;
         ++fixed;
     }
-    return fixed;
+    return pattern.empty() ? fixed : 0;
 }
 
-std::vector<std::string> named(const std::vector<std::string_view>& pattern,
-                               const std::vector<std::string>& segments) {
+std::vector<std::string> named(std::string_view pattern, const std::vector<std::string>& segments) {
     std::vector<std::string> ids;
-    for (std::size_t i = 0; i < pattern.size(); ++i)
-        if (is_name(pattern[i])) ids.push_back(segments[i]);
+    for (const std::string& segment : segments)
+        if (is_name(next_segment(pattern))) ids.push_back(segment);
     return ids;
 }
 
@@ -188,15 +187,14 @@ Result<Match> match_route(std::span<const Route> table, std::string_view method,
     Match match;
     std::size_t best = 0;
     for (const Route& route : table) {
-        const std::vector<std::string_view> pattern = split(route.pattern);
-        const std::size_t fits = fit(pattern, segments);
+        const std::size_t fits = fit(route.pattern, segments);
         if (fits == 0) continue;
         if (!match.allow.empty()) match.allow += ", ";
         match.allow += route.method;
         if (route.method != wanted || fits <= best) continue;
         best = fits;
         match.route = &route;
-        match.ids = named(pattern, segments);
+        match.ids = named(route.pattern, segments);
     }
     return match;
 }

@@ -211,27 +211,36 @@ Task<void> Server::State::serve(Exchange& exchange) {
     Span span(tracer, span_name(request, route), SpanKind::server, parent.value_or(TracePoint{}));
     Arrival arrival{new_request_id(), std::make_shared<RequestTrace>(tracer, span.context())};
     WorkerOutlet out(exchange, arrival.id, *meters);
-    auto work = [&] { return route_and_answer(request, arrival, std::move(match), out); };
-    Outcome outcome;
+    const auto finish = [&](const HttpResponse& response) {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+        meters->count(route, response.status, took.count());
+        arrival.trace.reset();  // A turn ends before its request.
+        describe_request(span, request, route, arrival.id, response.status);
+        log(request, response, arrival, span.context().trace_id, begun);
+    };
+    auto work = [&] {
+        Outcome made = route_and_answer(request, arrival, std::move(match), out);
+        made.response.headers.set("x-request-id", arrival.id);
+        if (made.stream) return made;
+        if (out.started()) made.response.status = 200;
+        finish(made.response);
+        if (!out.started()) exchange.answer_from_worker(made.response);
+        return made;
+    };
     // The probes tell the truth about a server that is busy, so they wait.
     const bool waits = route && route->scope == Scope::open;
     if (!waits && exchange.busy(lane)) {
         meters->refuse(RequestMeters::Refusal::queue);
-        outcome.response = write_busy("requests wait", request.path);
-    } else {
-        outcome = co_await exchange.run(work, lane);
+        HttpResponse busy = write_busy("requests wait", request.path);
+        busy.headers.set("x-request-id", arrival.id);
+        finish(busy);
+        exchange.answer(std::move(busy));
+        co_return;
     }
-    outcome.response.headers.set("x-request-id", arrival.id);
-    if (outcome.stream)
-        co_await stream(exchange, outcome);
-    else if (!out.started())
-        exchange.answer(outcome.response);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-    const int status = out.started() ? 200 : outcome.response.status;
-    meters->count(route, status, took.count());
-    arrival.trace.reset();  // A turn ends before its request.
-    describe_request(span, request, route, arrival.id, status);
-    log(request, outcome.response, arrival, span.context().trace_id, begun);
+    Outcome outcome = co_await exchange.run(work, lane);
+    if (!outcome.stream) co_return;
+    co_await stream(exchange, outcome);
+    finish(outcome.response);
 }
 
 // Also when the client has gone already: the turn was begun, and what the model says is stored.
@@ -245,6 +254,7 @@ Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
     co_await exchange.run(work, Lane::slow);
 }
 
+// Before the answer goes out, so that who has it finds it counted and logged.
 void Server::State::log(const HttpRequest& request, const HttpResponse& response,
                         const Arrival& arrival, std::string_view trace_id, Instant begun) const {
     const auto now = terms->now();

@@ -41,7 +41,7 @@ struct Watched {
         Models models;
         models.add(model_of("m", FormatId::openai_chat, upstream));
         ServerOptions options;
-        options.log = lines.sink();
+        options.terms.log = lines.sink();
         server = Server::start(memory, std::move(models), std::move(options)).value();
         key = create_key(memory.store(), {.name = canary, .tenant = "default", .scopes = 4})->text;
     }
