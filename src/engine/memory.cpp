@@ -124,6 +124,7 @@ Result<Memory> Memory::open(std::string_view store_url, MemoryOptions options) {
 }
 
 void Memory::reload(std::vector<OwnModel> models, std::vector<AgentSpec> agents) {
+    state_->own_models.replace(std::make_unique<std::vector<OwnModel>>(models));
     state_->models.replace(std::make_unique<ModelTable>(std::move(models), state_->warn));
     state_->agents.replace(std::make_unique<std::vector<AgentSpec>>(std::move(agents)));
 }
@@ -133,7 +134,9 @@ Store& Memory::store() {
 }
 
 MemoryOptions Memory::shared_options() const {
-    return state_->shared;
+    MemoryOptions options = state_->shared;
+    options.models = *state_->own_models;
+    return options;
 }
 
 std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage) const {

@@ -31,6 +31,7 @@ struct Memory::State {
     std::size_t message_bytes_max = 0;
     bool call_notes = true;
     Replaceable<ModelTable> models;
+    Replaceable<std::vector<OwnModel>> own_models;  // the rows of it that were given
     ModelTable::Warn warn;
     std::unique_ptr<HotViews> hot;
     std::unique_ptr<Measures> measures;
