@@ -9,6 +9,17 @@
 
 namespace palimpsest {
 
+namespace {
+
+Result<AuditedAct> begin_removal(Invocation& call, std::string_view act, std::string target) {
+    auto begun = begin_act(call.memory->store(), call.settings.tenant, act, std::move(target));
+    if (!begun && begun.error().code == ErrorCode::no_space)
+        begun.error().message += "; removing needs space too: free some outside the store first";
+    return begun;
+}
+
+}  // namespace
+
 Result<int> run_scrub(Invocation& call) {
     std::vector<Seq> messages;
     for (const std::string& word : call.arguments.from(1)) {
@@ -17,8 +28,7 @@ Result<int> run_scrub(Invocation& call) {
     }
     std::ranges::sort(messages);
     messages.erase(std::ranges::unique(messages).begin(), messages.end());
-    PAL_TRY(act, begin_act(call.memory->store(), call.settings.tenant, "messages.scrub",
-                           call.name().id));
+    PAL_TRY(act, begin_removal(call, "messages.scrub", call.name().id));
     const auto done = call.memory->scrub(call.name(), messages);
     act.end(done ? nullptr : &done.error());
     PAL_CHECK(done);
@@ -77,7 +87,7 @@ Result<int> erase_expired(Invocation& call) {
     if (call.arguments.has("dry-run"))
         return fail(ErrorCode::invalid_request,
                     "what has expired cannot be listed: pal erase --expired has no --dry-run");
-    PAL_TRY(act, begin_act(call.memory->store(), call.settings.tenant, "retention.sweep", ""));
+    PAL_TRY(act, begin_removal(call, "retention.sweep", ""));
     std::size_t went = 0, now = 0;
     do {
         PAL_TRY(swept, call.memory->store().sweep(at_once));
@@ -116,7 +126,7 @@ Result<int> run_erase(Invocation& call) {
             call.out.line(call.json() ? json_string(name.id) : printable(name.id));
             continue;
         }
-        PAL_TRY(act, begin_act(call.memory->store(), name.tenant, "conversation.erase", name.id));
+        PAL_TRY(act, begin_removal(call, "conversation.erase", name.id));
         const auto receipt = call.memory->erase(name);
         act.end(receipt ? nullptr : &receipt.error());
         if (!receipt && many && receipt.error().code == ErrorCode::not_found) continue;

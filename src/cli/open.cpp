@@ -1,10 +1,12 @@
 #include "cli/open.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 
 #include "cli/tokenizer_file.h"
+#include "engine/model_table.h"
 #include "palimpsest/search.h"
 #include "store/remote_store.h"
 
@@ -49,8 +51,15 @@ Result<std::shared_ptr<Summarizer>> open_summarizer(const Settings& settings) {
         PAL_TRY(other, make_http_model(endpoint));
         models.push_back(std::move(other));
     }
-    return make_summarizer(std::move(models), {.prompt_file = settings.summarizer_prompt,
-                                               .window_tokens = settings.summarizer_window});
+    const ModelTable table(settings.models, {});
+    std::uint64_t window = settings.summarizer_window;
+    for (const auto& model : models) {
+        if (settings.summarizer_window > 0) break;
+        const std::uint64_t own = table.match(model->name()).spec->window_tokens;
+        window = window == 0 ? own : std::min(window, own);
+    }
+    return make_summarizer(std::move(models),
+                           {.prompt_file = settings.summarizer_prompt, .window_tokens = window});
 }
 
 // Where weights are put: beside the program when it is installed, and when it was just built.

@@ -13,7 +13,6 @@
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
-#include "token/models.h"
 #include "token/request.h"
 
 namespace palimpsest {
@@ -172,11 +171,9 @@ Result<RouteReply> count_message_tokens(Call& call) {
         PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
-    const ModelSpec& spec = *find_model(model->server_name()).spec;
-    PAL_TRY(tokenizer, open_tokenizer(spec.encoding));
-    const auto counter = tokenizer->counter();
-    PAL_TRY(count, count_messages_request(spec, *counter, call.request.body));
-    return RouteReply{.body = "{\"input_tokens\":" + std::to_string(count.total()) + "}"};
+    PAL_TRY(tokens,
+            count_for_model(call, name, model.get(), call.request.body, count_messages_request));
+    return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};
 }
 
 }  // namespace palimpsest

@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "engine/model_table.h"
 #include "server/budget.h"
 #include "server/model_span.h"
+#include "token/estimator.h"
 
 namespace palimpsest {
 namespace {
@@ -197,6 +199,17 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, const Begi
 std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
                                         OnSpent on_spent) {
     return std::make_shared<AskedModel>(model, std::move(trace), std::move(on_spent));
+}
+
+Result<std::uint64_t> count_for_model(const Call& call, std::string_view name, const Model* model,
+                                      std::string_view body, decltype(&count_chat_request) count) {
+    const ModelTable models(call.site.memory.shared_options().models, {});
+    ModelMatch match = models.match(name);
+    if (!match.known && model) match = models.match(model->server_name());
+    PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
+    const auto counter = tokenizer->counter();
+    PAL_TRY(counted, count(*match.spec, *counter, body));
+    return match.spec->exact ? counted.total() : Calibration(*match.spec).estimate(counted);
 }
 
 }  // namespace palimpsest

@@ -8,6 +8,7 @@
 #include "palimpsest/model.h"
 #include "server/request_trace.h"
 #include "server/route.h"
+#include "token/request.h"
 
 namespace palimpsest {
 
@@ -27,5 +28,11 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, const Begi
 using OnSpent = std::function<void(const ReplyUsage& usage)>;
 std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
                                         OnSpent on_spent);
+
+// The tokens of a request's body, counted as the model does: by the row of the settings or the
+// table for that name, or else for its name at its server. An estimate where its vocabulary is not
+// public.
+Result<std::uint64_t> count_for_model(const Call& call, std::string_view name, const Model* model,
+                                      std::string_view body, decltype(&count_chat_request) count);
 
 }  // namespace palimpsest

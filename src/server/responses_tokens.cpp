@@ -1,7 +1,7 @@
 // responses_tokens: how many tokens a request to Responses would take, without asking a model.
 #include "base/json_write.h"
 #include "palimpsest/format.h"
-#include "palimpsest/tokenizer.h"
+#include "server/asked_model.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
 #include "server/request_messages.h"
@@ -31,17 +31,14 @@ Result<RouteReply> count_input_tokens(Call& call) {
     const std::string name =
         call.text("model").value_or(std::string(call.site.models.first().name()));
     const Model* const known = call.site.models.find(name);
-    const ModelMatch match = find_model(known ? known->server_name() : name);
-    PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
     PAL_TRY(body, as_chat(call, name));
-    const auto counter = tokenizer->counter();
-    PAL_TRY(counted, count_chat_request(*match.spec, *counter, body));
+    PAL_TRY(tokens, count_for_model(call, name, known, body, count_chat_request));
     RouteReply reply;
     JsonWriter(reply.body)
         .begin_object()
         .field("object", "response.input_tokens")
         .key("input_tokens")
-        .number(counted.total())
+        .number(tokens)
         .end_object();
     return reply;
 }

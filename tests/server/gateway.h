@@ -54,8 +54,9 @@ inline UpstreamReply tells(FormatId format, std::string_view text) {
 class Gateway {
 public:
     explicit Gateway(FormatId format, std::vector<UpstreamReply> script = {},
-                     ServerOptions options = {}, std::string_view store = "memory:")
-        : upstream(std::move(script)), memory(Memory::open(store).value()) {
+                     ServerOptions options = {},
+                     std::string_view store = "memory:", MemoryOptions counting = {})
+        : upstream(std::move(script)), memory(Memory::open(store, std::move(counting)).value()) {
         Models models;
         models.add(model_of("m", format, upstream));
         server = Server::start(memory, std::move(models), std::move(options)).value();

@@ -236,6 +236,29 @@ TEST(count_tokens, counts_here_or_asks_the_service) {
     EXPECT_EQ(theirs.upstream.requests().at(0).target, "/v1/messages/count_tokens");
 }
 
+TEST(count_tokens, knows_the_models_of_the_settings) {
+    const auto counting = [](const char* encoding) {
+        OwnModel own{.name = "m"};
+        own.encoding = encoding;
+        return MemoryOptions{.models = {own}};
+    };
+    Gateway usual(chat_format, {}, {}, "memory:", counting("cl100k_base"));
+    Gateway other(chat_format, {}, {}, "memory:", counting("r50k_base"));
+    const std::string text = "\u0441\u044a\u0435\u0448\u044c \u0435\u0449\u0451 \u0447\u0430\u044e";
+    const auto difference =
+        (*open_tokenizer("r50k_base"))->count(text) - (*open_tokenizer("cl100k_base"))->count(text);
+    ASSERT_GT(difference, 0u);
+    const std::string messages =
+        R"({"model":"m","messages":[{"role":"user","content":")" + text + R"("}]})";
+    const std::string input = R"({"model":"m","input":")" + text + R"("})";
+    for (const auto& [route, body] : {std::pair("/v1/messages/count_tokens", messages),
+                                      std::pair("/v1/responses/input_tokens", input)})
+        EXPECT_EQ(other.post(route, body).number("input_tokens") -
+                      usual.post(route, body).number("input_tokens"),
+                  static_cast<std::int64_t>(difference))
+            << route;
+}
+
 TEST(embeddings, are_passed_on_to_a_server_that_may_have_them) {
     Gateway gateway(chat_format, {{.body = R"({"object":"list","data":[]})"}});
     const Told told = gateway.post("/v1/embeddings", R"({"model":"m","input":"a"})");
