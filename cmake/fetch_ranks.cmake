@@ -25,17 +25,12 @@ function(have_all result)
   set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
-# npm knows about mirrors and proxies, so it goes first; without it the registry is asked directly.
+# npm knows about registries, mirrors and proxies.
 function(fetch_tarball)
   find_program(npm npm)
   if(npm)
     execute_process(COMMAND ${npm} pack --silent --pack-destination ${CACHE} ${package}@${version}
                     WORKING_DIRECTORY ${CACHE} OUTPUT_QUIET ERROR_QUIET)
-  endif()
-  has_sha256(good ${CACHE}/${tarball} ${tarball_sha256})
-  if(NOT good)
-    file(DOWNLOAD https://registry.npmjs.org/${package}/-/${tarball} ${CACHE}/${tarball}
-         TIMEOUT 120 STATUS status)
   endif()
 endfunction()
 

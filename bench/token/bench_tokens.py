@@ -5,7 +5,7 @@ Fetches the peers from their registries into build/peers, makes corpora, runs ev
 a line for each goal: what we reach, what was aimed at. A peer whose tools are missing is left out
 and named. With PAL_DATA the corpora are conversations; without it, what the machine has.
 """
-import glob, gettext, gzip, hashlib, json, math, os, random, shutil, string, struct, subprocess, sys
+import glob, gettext, gzip, json, math, os, random, shutil, string, struct, subprocess, sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PEERS = os.path.join(ROOT, "build", "peers")
@@ -103,10 +103,10 @@ def rank_cache():
     """The rank files where PyPI tiktoken looks for what it would download."""
     folder = os.path.join(PEERS, "ranks")
     os.makedirs(folder, exist_ok=True)
-    for name in ("o200k_base", "cl100k_base"):
-        url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    for name, kept_as in (("o200k_base", "fb374d419588a4632f3f557e76b4b70aebbca790"),
+                          ("cl100k_base", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4")):
         for path in glob.glob(os.path.join(ROOT, "build", "cache", "*", name + ".tiktoken")):
-            shutil.copy(path, os.path.join(folder, hashlib.sha1(url.encode()).hexdigest()))
+            shutil.copy(path, os.path.join(folder, kept_as))
     return folder
 
 
