@@ -35,19 +35,6 @@ struct Setup {
     std::unique_ptr<const MessageTools> tools = {};
 };
 
-ModelFacts facts_of(const ModelSpec& spec) {
-    ModelFacts facts;
-    facts.name = spec.name;
-    facts.input_price = spec.prices.input;
-    facts.cached_price = spec.prices.cached;
-    facts.cache_write_price = spec.prices.cache_write;
-    facts.output_price = spec.prices.output;
-    facts.cache_least_tokens = spec.cache.least_tokens;
-    facts.cache_step_tokens = spec.cache.step_tokens;
-    facts.cache_lifetime_s = spec.cache.lifetime_s;
-    return facts;
-}
-
 // A model whose service has no cache, or no price for it, pays the same for every token.
 PriceList prices_for(const ModelSpec& spec) {
     PriceList prices = prices_of(facts_of(spec));

@@ -36,17 +36,6 @@ std::uint64_t reply_tokens(std::string_view parameters) {
     return 0;
 }
 
-ModelFacts facts_of(const ModelSpec& model) {
-    return {.name = std::string(model.name),
-            .input_price = model.prices.input,
-            .cached_price = model.prices.cached,
-            .cache_write_price = model.prices.cache_write,
-            .output_price = model.prices.output,
-            .cache_least_tokens = model.cache.least_tokens,
-            .cache_step_tokens = model.cache.step_tokens,
-            .cache_lifetime_s = model.cache.lifetime_s};
-}
-
 // The edit that decides about the item: the strongest that covers it, of equals the later.
 const Edit* edit_of(std::span<const Edit> edits, const Item& item) {
     const Edit* strongest = nullptr;

@@ -24,6 +24,17 @@ ModelSpec row_of(const OwnModel& own) {
 
 }  // namespace
 
+ModelFacts facts_of(const ModelSpec& model) {
+    return {.name = std::string(model.name),
+            .input_price = model.prices.input,
+            .cached_price = model.prices.cached,
+            .cache_write_price = model.prices.cache_write,
+            .output_price = model.prices.output,
+            .cache_least_tokens = model.cache.least_tokens,
+            .cache_step_tokens = model.cache.step_tokens,
+            .cache_lifetime_s = model.cache.lifetime_s};
+}
+
 ModelTable::ModelTable(std::vector<OwnModel> own, Warn warn)
     : own_(std::move(own)), warn_(std::move(warn)) {
     for (const OwnModel& one : own_) rows_.push_back(row_of(one));

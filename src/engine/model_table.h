@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "palimpsest/compaction.h"
 #include "palimpsest/memory.h"
 #include "token/models.h"
 
@@ -32,5 +33,8 @@ private:
     mutable std::mutex mutex_;  // Guards warned_.
     mutable std::set<std::string, std::less<>> warned_;
 };
+
+// What the planner asks of a model.
+ModelFacts facts_of(const ModelSpec& model);
 
 }  // namespace palimpsest

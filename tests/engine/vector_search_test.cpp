@@ -153,15 +153,29 @@ TEST(vector_search, keeps_vectors_and_embeds_anew_for_another_model) {
     EXPECT_TRUE(records->empty());
 }
 
-TEST(vector_search, leaves_much_to_the_background_and_says_so) {
-    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+namespace {
+
+MemoryOptions in_background(const std::shared_ptr<MeaningEmbedder>& embedder) {
     MemoryOptions options;
     options.embedder = embedder;
     options.background = true;
-    Memory memory(memory_store(), options);
-    std::string many = "[" + user("the automobile stopped");
-    for (int i = 0; i < 300; ++i) many += "," + user("bread " + std::to_string(i));
-    ASSERT_TRUE(memory.append(alice, {.messages = many + "]"}).has_value());
+    return options;
+}
+
+// `first`, and so many others behind it.
+std::string first_of_many(const std::string& first, int others) {
+    std::string many = "[" + user(first);
+    for (int i = 0; i < others; ++i) many += "," + user("bread " + std::to_string(i));
+    return many + "]";
+}
+
+}  // namespace
+
+TEST(vector_search, leaves_much_to_the_background_and_says_so) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory(memory_store(), in_background(embedder));
+    const std::string many = first_of_many("the automobile stopped", 300);
+    ASSERT_TRUE(memory.append(alice, {.messages = many}).has_value());
     embedder->held = true;
     const SearchRequest request{.tenant = "t", .query = "car"};
     auto page = memory.search(request);
@@ -178,14 +192,10 @@ TEST(vector_search, leaves_much_to_the_background_and_says_so) {
 
 TEST(vector_search, ends_while_the_background_is_at_work) {
     const auto embedder = std::make_shared<MeaningEmbedder>("m1");
-    MemoryOptions options;
-    options.embedder = embedder;
-    options.background = true;
     {
-        Memory memory(memory_store(), options);
-        std::string many = "[" + user("first");
-        for (int i = 0; i < 1000; ++i) many += "," + user("bread " + std::to_string(i));
-        ASSERT_TRUE(memory.append(alice, {.messages = many + "]"}).has_value());
+        Memory memory(memory_store(), in_background(embedder));
+        const std::string many = first_of_many("first", 1000);
+        ASSERT_TRUE(memory.append(alice, {.messages = many}).has_value());
         ASSERT_TRUE(memory.search({.tenant = "t", .query = "car"}).has_value());
     }
     const int embedded = embedder->embedded;
