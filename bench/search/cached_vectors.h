@@ -1,7 +1,9 @@
 // Vectors of the evaluation's texts by the local embedder, kept in a folder between runs: making
-// them takes minutes, comparing them no time.
+// them takes minutes, comparing them no time. They are kept in small pieces, so that a run that was
+// stopped is not begun again.
 #pragma once
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -22,6 +24,24 @@ public:
 
     // A row after the other, in the order of the texts.
     std::vector<float> of(const std::vector<std::string>& texts, bool queries) {
+        std::vector<float> rows;
+        rows.reserve(texts.size() * embedder_->dimension());
+        for (std::size_t from = 0; from < texts.size(); from += piece_texts) {
+            const std::size_t count = std::min(piece_texts, texts.size() - from);
+            const auto piece = piece_of(std::span(texts).subspan(from, count), queries);
+            rows.insert(rows.end(), piece.begin(), piece.end());
+        }
+        return rows;
+    }
+    // What was not there yet.
+    std::size_t made() const { return made_; }
+    double made_s() const { return made_s_; }
+    std::size_t dimension() const { return embedder_->dimension(); }
+
+private:
+    static constexpr std::size_t piece_texts = 64;
+
+    std::vector<float> piece_of(std::span<const std::string> texts, bool queries) {
         Hasher hasher;
         hasher.field(embedder_->model() + (queries ? " queries" : " passages"));
         for (const std::string& text : texts) hasher.field(text);
@@ -32,22 +52,22 @@ public:
         if (std::ifstream in(file, std::ios::binary);
             in.read(reinterpret_cast<char*>(rows.data()), bytes))
             return rows;
-        for (std::size_t i = 0; i < texts.size(); ++i) {
-            const auto made = queries ? embedder_->embed_queries({&texts[i], 1})
-                                      : embedder_->embed({&texts[i], 1});
-            if (made)
-                std::memcpy(rows.data() + i * embedder_->dimension(), made->front().data(),
-                            embedder_->dimension() * sizeof(float));
-        }
+        const std::clock_t start = std::clock();
+        const auto made = queries ? embedder_->embed_queries(texts) : embedder_->embed(texts);
+        for (std::size_t i = 0; made && i < texts.size(); ++i)
+            std::memcpy(rows.data() + i * embedder_->dimension(), (*made)[i].data(),
+                        embedder_->dimension() * sizeof(float));
+        made_ += texts.size();
+        made_s_ += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
         std::ofstream(file, std::ios::binary)
             .write(reinterpret_cast<const char*>(rows.data()), bytes);
         return rows;
     }
-    std::size_t dimension() const { return embedder_->dimension(); }
 
-private:
     std::shared_ptr<Embedder> embedder_;
     std::filesystem::path folder_;
+    std::size_t made_ = 0;
+    double made_s_ = 0;  // of the processor
 };
 
 // The passages of all texts, and what a question's vector says of each text.

@@ -118,17 +118,19 @@ private:
 class Closeness {
 public:
     explicit Closeness(std::span<const RankScope> scopes) {
-        double squares = 0;
-        for (const RankScope& scope : scopes)
-            for (const VectorRow& row : scope.vectors) {
-                if (row.cosine < -1) continue;
-                ++count_;
-                mean_ += row.cosine;
-                squares += double{row.cosine} * row.cosine;
-            }
+        VectorSpread all;
+        for (const RankScope& scope : scopes) {
+            all.count += scope.spread.count;
+            all.sum += scope.spread.sum;
+            all.squares += scope.spread.squares;
+        }
+        for (const RankScope& scope : all.count > 0 ? scopes.first(0) : scopes)
+            for (const VectorRow& row : scope.vectors)
+                if (row.cosine >= -1) all.add(row.cosine);
+        count_ = all.count;
         if (count_ == 0) return;
-        mean_ /= count_;
-        deviation_ = std::sqrt(std::max(squares / count_ - mean_ * mean_, 0.0));
+        mean_ = all.sum / count_;
+        deviation_ = std::sqrt(std::max(all.squares / count_ - mean_ * mean_, 0.0));
     }
     bool known() const { return count_ > 0; }
     // In deviations above the mean; of messages that are all alike each is as near as one can be.

@@ -37,11 +37,22 @@ struct VectorRow {
     std::uint32_t passage = 0;
 };
 
+// How near the messages of a scope are, all together.
+struct VectorSpread {
+    double count = 0, sum = 0, squares = 0;
+    void add(float cosine, double times = 1) {
+        count += times;
+        sum += times * cosine;
+        squares += times * cosine * cosine;
+    }
+};
+
 // One log, or the part of it up to a seq.
 struct RankScope {
     const WordIndex* words = nullptr;
     Seq upto = seq_max;
     std::span<const VectorRow> vectors = {};  // by the places of the messages, or none at all
+    VectorSpread spread = {};  // when `vectors` has the nearest messages alone; else all are empty
 };
 
 // The parts of a score add up to it.

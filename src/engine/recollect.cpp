@@ -30,20 +30,37 @@ bool shows_all(const HotView& view) {
 struct Past {
     std::vector<Candidate> candidates = {};
     std::map<Seq, LogId> owners = {};
+    std::uint64_t unembedded = 0;
+    std::string warning = {};
 };
 
-Result<Past> search_past(Memory::State& state, const Header& header, std::string text) {
+// The whole question has a meaning; by words alone only those that tell something count.
+Result<IndexAnswer> ask(Memory::State& state, IndexQuery& query, const std::string& question,
+                        std::string& warning) {
+    if (state.embedder) {
+        query.text = question;
+        query.mode = SearchMode::hybrid;
+        auto found = state.index->answer(query, turn_patience);
+        if (found) return found;
+        warning = "recalled by words only, without vectors: " + found.error().message;
+    }
+    query.text = telling_words(question);
+    query.mode = SearchMode::lexical;
+    return state.index->answer(query, turn_patience);
+}
+
+Result<Past> search_past(Memory::State& state, const Header& header, const std::string& question) {
     SearchRequest where;
     where.tenant = header.name.tenant;
     where.conversation_id = header.name.id;
     PAL_TRY(places, search_places(*state.store, where));
     IndexQuery query;
-    query.text = std::move(text);
     query.limit = recall_candidates;
     for (const SearchPlace& place : places) query.scopes.push_back(place.scope);
-    PAL_TRY(hits, state.index->search(query));
     Past past;
-    for (const IndexHit& hit : hits) {
+    PAL_TRY(found, ask(state, query, question, past.warning));
+    past.unembedded = found.unembedded;
+    for (const IndexHit& hit : found.hits) {
         past.candidates.push_back({hit.seq, hit.passage, hit.score});
         past.owners[hit.seq] = places[hit.scope].scope.header.log;
     }
@@ -60,12 +77,16 @@ std::optional<Quotable> read_quotable(Store& store, const Past& past, Seq seq) {
 
 }  // namespace
 
-Result<std::optional<Said>> recollect(Memory::State& state, const HotView& view,
-                                      const std::vector<Said>& said, const RecallBudget& budget) {
+Result<Recollected> recollect(Memory::State& state, const HotView& view,
+                              const std::vector<Said>& said, const RecallBudget& budget) {
     const Said* question = question_of(said);
-    if (!question || view.header.log.empty() || shows_all(view)) return std::nullopt;
-    const std::string text = telling_words(search_text(question->message).text);
-    PAL_TRY(past, search_past(state, view.header, text));
+    if (!question || view.header.log.empty() || shows_all(view)) return Recollected();
+    PAL_TRY(past, search_past(state, view.header, search_text(question->message).text));
+    // The newest have no vectors yet, which the view shows as a rule.
+    if (past.unembedded > view.items.size())
+        past.warning = std::to_string(past.unembedded) +
+                       " messages were looked at for recall by their words only: their vectors "
+                       "are being made";
     PAL_TRY(hidden, hidden_by_hand(*state.store, view.header));
     RecallInput input;
     input.candidates = past.candidates;
@@ -80,12 +101,12 @@ Result<std::optional<Said>> recollect(Memory::State& state, const HotView& view,
         return static_cast<std::uint32_t>(state.tokenizer->count(words));
     };
     const std::string quotation = quote_recalled(input, budget);
-    if (quotation.empty()) return std::nullopt;
+    if (quotation.empty()) return Recollected{{}, std::move(past.warning)};
     PAL_TRY(message, make_message(question->message.format, Role::user, quotation));
     PAL_TRY(count, count_message(*state.tokenizer, message));
     message.count = count;
     mark_recalled(message);
-    return std::optional<Said>(Said{std::move(message), question->at});
+    return Recollected{Said{std::move(message), question->at}, std::move(past.warning)};
 }
 
 }  // namespace palimpsest

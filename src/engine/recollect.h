@@ -10,8 +10,13 @@
 
 namespace palimpsest {
 
-// None when nothing that is out of the view is about the question.
-Result<std::optional<Said>> recollect(Memory::State& state, const HotView& view,
-                                      const std::vector<Said>& said, const RecallBudget& budget);
+struct Recollected {
+    std::optional<Said> quotation = {};  // none when nothing out of the view is about the question
+    std::string warning = {};            // why words alone were compared
+};
+// By words and vectors where there is an embedder. It is not waited for longer than turn_patience,
+// and passages that have no vector yet not at all.
+Result<Recollected> recollect(Memory::State& state, const HotView& view,
+                              const std::vector<Said>& said, const RecallBudget& budget);
 
 }  // namespace palimpsest

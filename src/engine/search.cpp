@@ -75,8 +75,16 @@ private:
         const bool hybrid = state_.embedder && !request_.query.contains('"');
         query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
         page_.mode = query.mode;
-        auto found = state_.index->search(query);
-        if (found || request_.mode || query.mode == SearchMode::lexical) return found;
+        // A model that asks in the middle of its turn is not kept waiting.
+        const auto patience =
+            request_.for_model ? QueryEmbedder::Patience(turn_patience) : std::nullopt;
+        auto found = state_.index->answer(query, patience);
+        if (found) {
+            unembedded_ = found->unembedded;
+            return std::move(found->hits);
+        }
+        if (request_.mode || query.mode == SearchMode::lexical)
+            return std::unexpected(found.error());
         page_.warnings.push_back("words only, without vectors: " + found.error().message);
         page_.mode = query.mode = SearchMode::lexical;
         return state_.index->search(query);
@@ -144,14 +152,13 @@ private:
     }
 
     Result<void> warn() {
-        std::uint64_t sealed = 0, unembedded = 0;
+        std::uint64_t sealed = 0;
         for (const SearchPlace& place : places_) {
             PAL_TRY(facts, state_.index->update(place.scope.header));
             sealed += facts.sealed;
-            unembedded += facts.unembedded;
         }
-        if (unembedded > 0 && page_.mode != SearchMode::lexical)
-            page_.warnings.push_back(std::to_string(unembedded) +
+        if (unembedded_ > 0)
+            page_.warnings.push_back(std::to_string(unembedded_) +
                                      " messages are compared by their words only: their vectors "
                                      "are being made");
         if (sealed > 0)
@@ -167,6 +174,7 @@ private:
     Stemmer stemmer_;
     SearchQuery asked_;
     std::vector<SearchPlace> places_;
+    std::uint64_t unembedded_ = 0;
     SearchPage page_;
 };
 

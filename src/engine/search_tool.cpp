@@ -43,8 +43,9 @@ std::string Memory::answer_search(const ConversationId& name, std::string_view a
     request.for_model = true;
     const auto page = search(request);
     if (!page) return "Error: " + page.error().message;
-    if (page->hits.empty()) return "Nothing was found.";
     std::string text;
+    for (const std::string& warning : page->warnings) text += "[" + warning + "]\n";
+    if (page->hits.empty()) return text + "Nothing was found.";
     for (const SearchHit& hit : page->hits) {
         const std::string said = search_text(hit.message).text;
         text += "[seq " + std::to_string(hit.seq.value) + ", " +

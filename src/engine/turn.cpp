@@ -156,12 +156,14 @@ private:
         auto quoted = recollect(state_, *attempt.before.view, attempt.heard.said, policy->recall);
         if (!quoted)
             attempt.heard.warnings.push_back("nothing was recalled: " + quoted.error().message);
-        if (!quoted || !*quoted) return;
+        else if (!quoted->warning.empty())
+            attempt.heard.warnings.push_back(quoted->warning);
+        if (!quoted || !quoted->quotation) return;
         auto& said = attempt.heard.said;
         const auto question = std::find_if(said.rbegin(), said.rend(), [](const Said& one) {
             return one.message.shape.starts_turn();
         });
-        said.insert(question.base() - 1, **std::move(quoted));
+        said.insert(question.base() - 1, *std::move(quoted->quotation));
     }
 
     // False: the conversation was rewound and must be looked at anew.

@@ -115,19 +115,37 @@ Result<void> LogVectors::save(Store& store, const Header& header, bool all) {
     return {};
 }
 
-std::vector<LogVectors::Found> LogVectors::scan(std::span<const float> query, Seq upto) const {
+std::vector<LogVectors::Found> LogVectors::scan(std::span<const float> query, Seq upto,
+                                                std::size_t from) const {
     std::vector<Found> found;
-    if (query.size() != dimension_ || seqs_.empty()) return found;
-    std::vector<float> cosines(seqs_.size());
-    dot_products(vectors_, query, cosines);
-    for (std::size_t i = 0; i < seqs_.size() && seqs_[i] <= upto.value; ++i) {
-        const Found one{Seq{seqs_[i]}, passages_[i], cosines[i]};
+    const std::size_t to = rows_upto(upto);
+    if (query.size() != dimension_ || from >= to) return found;
+    std::vector<float> cosines(to - from);
+    dot_products(vectors(from, to - from), query, cosines);
+    for (std::size_t i = from; i < to; ++i) {
+        const Found one{Seq{seqs_[i]}, passages_[i], cosines[i - from]};
         if (found.empty() || found.back().seq != one.seq)
             found.push_back(one);
         else if (one.cosine > found.back().cosine)
             found.back() = one;
     }
     return found;
+}
+
+std::optional<LogVectors::Found> LogVectors::best_of(std::span<const float> query, Seq seq) const {
+    const auto first = std::ranges::lower_bound(seqs_, seq.value);
+    auto found = scan(query, seq, static_cast<std::size_t>(first - seqs_.begin()));
+    return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+std::size_t LogVectors::rows_upto(Seq upto) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(seqs_, upto.value) - seqs_.begin());
+}
+
+std::span<const float> LogVectors::vectors(std::size_t from, std::size_t count) const {
+    from = std::min(from, rows());
+    return std::span(vectors_).subspan(from * dimension_,
+                                       std::min(count, rows() - from) * dimension_);
 }
 
 std::string LogVectors::stored() const {

@@ -7,6 +7,8 @@
 // Stored form (little endian): "PALV", version u32, dimension u32, rows u32, length u32 and bytes
 // of the model's name; then seqs u64, passages u32, and the vectors, floats of 32 bits.
 #pragma once
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,9 +53,18 @@ public:
         std::uint32_t passage = 0;
         float cosine = 0;
     };
-    // Of each message up to that seq its best passage, in the order of seqs.
-    std::vector<Found> scan(std::span<const float> query, Seq upto) const;
+    // Of each message up to that seq its best passage, in the order of seqs; of the rows from
+    // `from` on.
+    std::vector<Found> scan(std::span<const float> query, Seq upto, std::size_t from = 0) const;
+    // The best passage of one message; none when it has no vector.
+    std::optional<Found> best_of(std::span<const float> query, Seq seq) const;
     std::size_t rows() const { return seqs_.size(); }
+    std::size_t rows_upto(Seq upto) const;
+    Seq seq_of(std::size_t row) const { return Seq{seqs_[row]}; }
+    std::size_t dimension() const { return dimension_; }
+    std::uint64_t epoch() const { return epoch_; }
+    // At most `count` rows, one behind the other.
+    std::span<const float> vectors(std::size_t from, std::size_t count) const;
     std::size_t bytes() const { return vectors_.size() * sizeof(float) + seqs_.size() * 12; }
 
 private:

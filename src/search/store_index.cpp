@@ -46,37 +46,24 @@ RowFilter filter_of(const IndexQuery& query, const std::vector<RankScope>& scope
         };
 }
 
-// What was found of a log by vectors, beside its messages.
-std::vector<VectorRow> vector_rows(const WordIndex& words,
-                                   const std::vector<LogVectors::Found>& found) {
-    std::vector<VectorRow> rows(words.messages().size());
-    std::size_t m = 0;
-    for (const LogVectors::Found& one : found) {
-        while (m < rows.size() && words.messages()[m].seq < one.seq.value) ++m;
-        if (m < rows.size() && words.messages()[m].seq == one.seq.value)
-            rows[m] = {one.cosine, one.passage};
-    }
-    return rows;
-}
-
 }  // namespace
 
-std::size_t StoreIndex::Hash::operator()(const LogId& log) const {
-    std::size_t hash = 0;  // The bytes are random.
-    std::memcpy(&hash, log.bytes.data(), sizeof hash);
-    return hash;
-}
-
-StoreIndex::KeptPtr StoreIndex::kept(const LogId& log) {
+StoreIndex::KeptPtr StoreIndex::kept(const Header& header) {
     const std::lock_guard lock(mutex_);
-    const auto known = by_log_.find(log);
+    const auto known = by_log_.find(header.log);
     if (known != by_log_.end()) {
         order_.splice(order_.begin(), order_, known->second);
         return order_.front().kept;
     }
-    order_.push_front({log, std::make_shared<Kept>(options_.keep)});
-    by_log_[log] = order_.begin();
+    order_.push_front({header.log, header.name.tenant, std::make_shared<Kept>(options_.keep)});
+    by_log_[header.log] = order_.begin();
     return order_.front().kept;
+}
+
+StoreIndex::KeptPtr StoreIndex::known(const LogId& log) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = by_log_.find(log);
+    return known == by_log_.end() ? nullptr : known->second->kept;
 }
 
 // Counts what the log takes now; logs that were not used for long make room.
@@ -91,9 +78,11 @@ void StoreIndex::weigh(const LogId& log, const KeptPtr& kept) {
     if (known == by_log_.end() || known->second->kept != kept) return;
     bytes_ = bytes_ - kept->bytes + bytes;
     kept->bytes = bytes;
+    if (bytes_ + graph_bytes() > options_.bytes_max) graphs_.clear();
     while (order_.size() > 1 &&
            (order_.size() > options_.logs_max || bytes_ > options_.bytes_max)) {
         bytes_ -= order_.back().kept->bytes;
+        graphs_.erase(order_.back().tenant);
         by_log_.erase(order_.back().log);
         order_.pop_back();
         ++dropped_;
@@ -101,7 +90,7 @@ void StoreIndex::weigh(const LogId& log, const KeptPtr& kept) {
 }
 
 Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
-    KeptPtr found = kept(header.log);
+    KeptPtr found = kept(header);
     {
         const std::shared_lock lock(found->mutex);
         if (found->words.is_current(header)) return found;
@@ -114,6 +103,7 @@ Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
         PAL_CHECK(found->words.update(store_, header, stemmer));
         after = found->words.words().messages().size();
     }
+    PAL_CHECK(forget_if_gone(header, found));
     weigh(header.log, found);
     const std::lock_guard lock(mutex_);
     ++updates_;
@@ -121,18 +111,19 @@ Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
     return found;
 }
 
+std::uint64_t StoreIndex::unembedded(const Header& header, const Kept& kept) const {
+    if (!options_.embedder || kept.vectors.is_current(header, *options_.embedder)) return 0;
+    const Seq upto = kept.vectors.is_of(*options_.embedder) ? kept.vectors.upto() : Seq{};
+    const auto& rows = kept.words.words().messages();
+    const auto from = std::ranges::upper_bound(rows, upto.value, {}, &MessageRow::seq);
+    return static_cast<std::uint64_t>(rows.end() - from);
+}
+
 IndexedLog StoreIndex::facts_of(const Header& header, Kept& kept) const {
     const std::shared_lock lock(kept.mutex);
     IndexedLog facts = kept.words.facts();
-    if (!options_.embedder) return facts;
-    facts.vectors = kept.vectors.rows();
-    if (kept.vectors.is_current(header, *options_.embedder)) return facts;
-    const auto after = [&](Seq seq) {
-        const auto& rows = kept.words.words().messages();
-        const auto from = std::ranges::upper_bound(rows, seq.value, {}, &MessageRow::seq);
-        return static_cast<std::uint64_t>(rows.end() - from);
-    };
-    facts.unembedded = after(kept.vectors.is_of(*options_.embedder) ? kept.vectors.upto() : Seq{});
+    if (options_.embedder) facts.vectors = kept.vectors.rows();
+    facts.unembedded = unembedded(header, kept);
     return facts;
 }
 
@@ -154,33 +145,33 @@ Result<IndexedLog> StoreIndex::rebuild(const Header& header, bool from_scratch,
     return facts_of(header, *found);
 }
 
-// Reading locks on all logs of a search, and what is asked of each.
-struct StoreIndex::Opened {
-    std::vector<KeptPtr> logs = {};
-    std::vector<std::shared_lock<std::shared_mutex>> locks = {};
-    std::vector<RankScope> scopes = {};
-    RowFilter filter = {};
-};
-
 bool StoreIndex::has_vectors(const Header& header, Kept& kept) const {
     const std::shared_lock lock(kept.mutex);
     return kept.vectors.is_current(header, *options_.embedder);
 }
 
-Result<bool> StoreIndex::embed_page_of(const Header& header, Kept& kept) {
-    const std::lock_guard one_at_a_time(kept.embedding);
+// What is stored of a log may be stored after remove() has been there: then it goes again.
+Result<void> StoreIndex::forget_if_gone(const Header& header, const KeptPtr& kept) {
+    if (!options_.keep || is_kept(header.log, kept)) return {};
+    PAL_CHECK(remove_parts(store_, words_space, header.name.tenant, header.log));
+    return remove_parts(store_, vectors_space, header.name.tenant, header.log);
+}
+
+Result<bool> StoreIndex::embed_page_of(const Header& header, const KeptPtr& kept) {
+    const std::lock_guard one_at_a_time(kept->embedding);
     {
-        const std::unique_lock lock(kept.mutex);
-        kept.vectors.start(store_, header, *options_.embedder);
+        const std::unique_lock lock(kept->mutex);
+        kept->vectors.start(store_, header, *options_.embedder);
     }
-    if (has_vectors(header, kept)) return false;
-    PAL_TRY(page, kept.vectors.read_page(store_, header));
+    if (has_vectors(header, *kept)) return false;
+    PAL_TRY(page, kept->vectors.read_page(store_, header));
     PAL_CHECK(embed_page(*options_.embedder, page));
     {
-        const std::unique_lock lock(kept.mutex);
-        PAL_CHECK(kept.vectors.add(page));
-        PAL_CHECK(kept.vectors.save(store_, header, false));
+        const std::unique_lock lock(kept->mutex);
+        PAL_CHECK(kept->vectors.add(page));
+        PAL_CHECK(kept->vectors.save(store_, header, false));
     }
+    PAL_CHECK(forget_if_gone(header, kept));
     const std::lock_guard lock(mutex_);
     embedded_ += page.seqs.size();
     return page.upto < header.end;
@@ -189,7 +180,7 @@ Result<bool> StoreIndex::embed_page_of(const Header& header, Kept& kept) {
 Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept,
                                    const Embedded& embedded) {
     for (bool more = !has_vectors(header, *kept); more;) {
-        PAL_TRY(rest, embed_page_of(header, *kept));
+        PAL_TRY(rest, embed_page_of(header, kept));
         more = rest;
         if (embedded) embedded(facts_of(header, *kept).unembedded);
     }
@@ -198,8 +189,9 @@ Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept,
 }
 
 bool StoreIndex::embed_more(const Header& header) {
-    const KeptPtr log = kept(header.log);
-    const auto more = embed_page_of(header, *log);
+    const KeptPtr log = known(header.log);
+    if (!log) return false;  // It made room, or is gone.
+    const auto more = embed_page_of(header, log);
     if (more && *more) return true;
     weigh(header.log, log);
     const std::lock_guard lock(mutex_);
@@ -207,15 +199,26 @@ bool StoreIndex::embed_more(const Header& header) {
     return false;
 }
 
-// What is new in a log is small as a rule, and then embedded at once.
-Result<void> StoreIndex::embed_scopes(const IndexQuery& query, const std::vector<KeptPtr>& logs) {
+// What is stored is there without an embedder.
+void StoreIndex::open_stored_vectors(const Header& header, Kept& kept) {
+    const std::unique_lock one_at_a_time(kept.embedding, std::try_to_lock);
+    if (!one_at_a_time) return;  // It is being done.
+    const std::unique_lock lock(kept.mutex);
+    kept.vectors.start(store_, header, *options_.embedder);
+}
+
+// What is new in a log is small as a rule, and then embedded at once, if that is waited for.
+Result<void> StoreIndex::embed_scopes(const IndexQuery& query, const std::vector<KeptPtr>& logs,
+                                      bool waits) {
     std::uint64_t room = embedded_at_once;
     for (std::size_t s = 0; s < logs.size(); ++s) {
         const Header& header = query.scopes[s].header;
         if (has_vectors(header, *logs[s])) continue;
+        if (!waits) open_stored_vectors(header, *logs[s]);
         const std::uint64_t fresh = facts_of(header, *logs[s]).unembedded;
-        if (options_.background && fresh > room) {
-            queue_.add(header);
+        if (fresh == 0 && !waits) continue;
+        if (!waits || (options_.background && fresh > room)) {
+            queue_.add({header});
             continue;
         }
         room -= std::min(room, fresh);
@@ -224,53 +227,69 @@ Result<void> StoreIndex::embed_scopes(const IndexQuery& query, const std::vector
     return {};
 }
 
-Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
-    if (query.limit == 0 || query.text.empty()) return std::vector<IndexHit>();
-    const bool by_vector = query.mode != SearchMode::lexical;
-    if (by_vector && !options_.embedder)
-        return fail(ErrorCode::unprocessable, "there is no embedder to search by vectors", "mode");
+Result<StoreIndex::Opened> StoreIndex::open(const IndexQuery& query, bool waits) {
     Opened opened;
+    {
+        const std::lock_guard lock(mutex_);
+        opened.dropped_before = dropped_;
+    }
     for (const IndexScope& scope : query.scopes) {
         PAL_TRY(found, current(scope.header));
         opened.logs.push_back(std::move(found));
     }
-    if (by_vector) PAL_CHECK(embed_scopes(query, opened.logs));
+    if (query.mode != SearchMode::lexical) PAL_CHECK(embed_scopes(query, opened.logs, waits));
     for (std::size_t s = 0; s < opened.logs.size(); ++s) {
         opened.locks.emplace_back(opened.logs[s]->mutex);
-        opened.scopes.push_back({&opened.logs[s]->words.words(), query.scopes[s].upto});
+        opened.scopes.push_back({&opened.logs[s]->words.words(), query.scopes[s].upto, {}, {}});
     }
+    return opened;
+}
+
+Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
+    PAL_TRY(found, answer(query, {}));
+    return std::move(found.hits);
+}
+
+Result<IndexAnswer> StoreIndex::answer(const IndexQuery& query, QueryEmbedder::Patience patience) {
+    if (query.limit == 0 || query.text.empty()) return IndexAnswer();
+    std::vector<float> asked;
+    if (query.mode != SearchMode::lexical) {
+        if (!options_.embedder)
+            return fail(ErrorCode::unprocessable, "there is no embedder to search by vectors",
+                        "mode");
+        PAL_TRY(made, asker_.embed(query.text, patience));
+        asked = std::move(made);
+    }
+    PAL_TRY(opened, open(query, !patience));
     opened.filter = filter_of(query, opened.scopes);
     {
         const std::lock_guard lock(mutex_);
         ++searches_;
     }
-    if (query.mode == SearchMode::lexical) return search_words(query, opened);
-    PAL_TRY(asked, embed_query(query.text));
-    if (query.mode == SearchMode::vector) return search_vectors(query, asked, opened);
-    std::vector<std::vector<VectorRow>> rows;
-    for (std::size_t s = 0; s < opened.logs.size(); ++s) {
-        RankScope& scope = opened.scopes[s];
-        rows.push_back(vector_rows(*scope.words, opened.logs[s]->vectors.scan(asked, scope.upto)));
-        scope.vectors = rows.back();
+    if (query.mode == SearchMode::lexical) return IndexAnswer{search_words(query, opened), 0};
+    IndexAnswer found;
+    for (std::size_t s = 0; s < opened.logs.size(); ++s)
+        found.unembedded += unembedded(query.scopes[s].header, *opened.logs[s]);
+    const NearRows near = near_rows(query, asked, opened);
+    for (std::size_t s = 0; s < opened.scopes.size(); ++s) {
+        opened.scopes[s].vectors = near.rows[s];
+        opened.scopes[s].spread = near.spreads[s];
     }
-    return search_words(query, opened);
+    found.hits = query.mode == SearchMode::vector ? search_vectors(query, near, opened)
+                                                  : search_words(query, opened);
+    return found;
 }
 
-Result<std::vector<float>> StoreIndex::embed_query(const std::string& query) {
-    const std::string text = query.substr(0, query_bytes_max);
-    PAL_TRY(made, options_.embedder->embed_queries({&text, 1}));
-    if (made.size() != 1)
-        return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
-    normalize(made.front());
-    return std::move(made.front());
+SearchQuery StoreIndex::words_of(const IndexQuery& query, const Opened& opened) {
+    Languages languages = 0;
+    for (const RankScope& scope : opened.scopes) languages |= scope.words->languages();
+    Stemmer stemmer;
+    return read_query(query.text, languages, stemmer);
 }
 
 std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
                                                const Opened& opened) const {
-    Languages languages = 0;
-    for (const RankScope& scope : opened.scopes) languages |= scope.words->languages();
-    Stemmer stemmer;
-    const SearchQuery asked = read_query(query.text, languages, stemmer);
+    const SearchQuery asked = words_of(query, opened);
     std::vector<IndexHit> hits;
     for (const Ranked& one : rank(opened.scopes, asked, opened.filter, query.limit))
         hits.push_back({one.scope,
@@ -285,19 +304,16 @@ std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
     return hits;
 }
 
-std::vector<IndexHit> StoreIndex::search_vectors(const IndexQuery& query,
-                                                 std::span<const float> asked,
+std::vector<IndexHit> StoreIndex::search_vectors(const IndexQuery& query, const NearRows& near,
                                                  const Opened& opened) const {
     std::vector<IndexHit> hits;
     for (std::size_t s = 0; s < opened.logs.size(); ++s) {
         const auto& messages = opened.scopes[s].words->messages();
-        for (const LogVectors::Found& one :
-             opened.logs[s]->vectors.scan(asked, opened.scopes[s].upto)) {
-            const auto row =
-                std::ranges::lower_bound(messages, one.seq.value, {}, &MessageRow::seq);
-            if (row == messages.end() || row->seq != one.seq.value) continue;
-            if (opened.filter && !opened.filter(s, *row)) continue;
-            hits.push_back({s, one.seq, one.passage, one.cosine, {{"vector", one.cosine}}});
+        for (std::size_t m = 0; m < near.rows[s].size(); ++m) {
+            const VectorRow& row = near.rows[s][m];
+            if (row.cosine < -1 || (opened.filter && !opened.filter(s, messages[m]))) continue;
+            hits.push_back(
+                {s, Seq{messages[m].seq}, row.passage, row.cosine, {{"vector", row.cosine}}});
         }
     }
     const std::size_t limit = std::min(query.limit, hits.size());
@@ -311,14 +327,17 @@ std::vector<IndexHit> StoreIndex::search_vectors(const IndexQuery& query,
 }
 
 Result<void> StoreIndex::remove(const std::string& tenant, const LogId& log) {
+    GraphPtr graph;
     {
         const std::lock_guard lock(mutex_);
+        if (const auto known = graphs_.find(tenant); known != graphs_.end()) graph = known->second;
         if (const auto known = by_log_.find(log); known != by_log_.end()) {
             bytes_ -= known->second->kept->bytes;
             order_.erase(known->second);
             by_log_.erase(known);
         }
     }
+    if (graph) graph->remove(log);
     if (!options_.keep) return {};
     PAL_CHECK(remove_parts(store_, words_space, tenant, log));
     return remove_parts(store_, vectors_space, tenant, log);
@@ -338,8 +357,12 @@ std::string StoreIndex::metrics() const {
     row("memory_search_embed_failures_total", "counter", embed_failures_);
     row("memory_search_logs_to_embed", "gauge", queue_.waiting());
     row("memory_search_logs", "gauge", order_.size());
-    row("memory_search_bytes", "gauge", bytes_);
+    row("memory_search_bytes", "gauge", bytes_ + graph_bytes());
     row("memory_search_dropped_total", "counter", dropped_);
+    std::size_t graph_rows = 0;
+    for (const auto& [tenant, graph] : graphs_) graph_rows += graph->rows();
+    row("memory_search_graph_vectors", "gauge", graph_rows);
+    row("memory_search_graph_searches_total", "counter", graph_searches_);
     return out;
 }
 

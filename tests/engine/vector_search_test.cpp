@@ -23,6 +23,7 @@ public:
     Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) override {
         if (broken) return fail(ErrorCode::unavailable, "the embedder is away");
         while (held && texts.size() > 1) std::this_thread::yield();
+        while (slow && texts.size() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::vector<std::vector<float>> vectors;
         for (const std::string& text : texts) {
             ++embedded;
@@ -32,7 +33,8 @@ public:
         }
         return vectors;
     }
-    std::atomic<bool> broken = false, held = false;  // held: what is more than a question waits
+    // held: what is more than a question waits; slow: what is no more
+    std::atomic<bool> broken = false, held = false, slow = false;
     std::atomic<int> embedded = 0;
 
 private:
@@ -219,6 +221,79 @@ TEST(vector_search, reindexing_makes_the_vectors_and_tells_how_far_it_is) {
     EXPECT_EQ(told.back(), 3u);
     (void)found(memory, "car", {});
     EXPECT_EQ(embedder->embedded, 3 + 1);
+}
+
+namespace {
+
+constexpr std::string_view recalling =
+    R"({"triggers":{"messages":1000},"passes":[{"pass":"keep_last","messages":2}],)"
+    R"("recall":{"tokens":400}})";
+
+// An old automobile, then other things, and a compaction that leaves the last two messages.
+Memory long_talk(const std::shared_ptr<MeaningEmbedder>& embedder) {
+    MemoryOptions options;
+    options.embedder = embedder;
+    Memory memory(memory_store(), options);
+    EXPECT_TRUE(memory.append(alice, {.messages = user("the automobile stopped")}));
+    for (int i = 0; i < 12; ++i)
+        EXPECT_TRUE(memory.append(alice, {.messages = user("bread and butter")}));
+    EXPECT_TRUE(memory.compact(alice, {.policy = recalling}).has_value());
+    return memory;
+}
+
+struct Asked {
+    std::string recalled = {};
+    std::vector<std::string> warnings = {};
+};
+Asked ask(Memory& memory, std::string_view text) {
+    const std::string said = user(text);
+    const auto begun = memory.begin(alice, {.messages = said, .policy = std::string(recalling)});
+    EXPECT_TRUE(begun.has_value()) << (begun ? "" : begun.error().message);
+    Asked asked;
+    if (!begun) return asked;
+    asked.warnings = begun->warnings;
+    for (const Item& item : begun->view.items)
+        if (item.kind == ItemKind::recalled) asked.recalled = text_of(item.message);
+    return asked;
+}
+
+}  // namespace
+
+TEST(vector_recall, brings_back_what_means_the_same) {
+    Memory memory = long_talk(std::make_shared<MeaningEmbedder>("m1"));
+    EXPECT_FALSE(found(memory, "car", {}).empty());  // Makes the vectors.
+    const Asked asked = ask(memory, "car");
+    EXPECT_TRUE(asked.recalled.contains("> the automobile stopped")) << asked.recalled;
+    EXPECT_TRUE(asked.warnings.empty());
+}
+
+TEST(vector_recall, does_not_wait_for_vectors_that_are_not_there_and_says_so) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = long_talk(embedder);
+    embedder->held = true;
+    const Asked asked = ask(memory, "automobile");
+    EXPECT_TRUE(asked.recalled.contains("> the automobile stopped")) << asked.recalled;
+    ASSERT_EQ(asked.warnings.size(), 1u);
+    EXPECT_TRUE(asked.warnings[0].contains("by their words only")) << asked.warnings[0];
+    embedder->held = false;
+}
+
+TEST(vector_recall, goes_by_words_when_the_embedder_is_slow_or_fails_and_says_so) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = long_talk(embedder);
+    embedder->slow = true;
+    const Asked slow = ask(memory, "which automobile");
+    EXPECT_TRUE(slow.recalled.contains("> the automobile stopped")) << slow.recalled;
+    ASSERT_EQ(slow.warnings.size(), 1u);
+    EXPECT_TRUE(slow.warnings[0].starts_with("recalled by words only")) << slow.warnings[0];
+    const std::string answer = memory.answer_search(alice, R"({"query":"automobile"})");
+    EXPECT_TRUE(answer.starts_with("[words only, without vectors")) << answer;
+    EXPECT_TRUE(answer.contains("the automobile stopped")) << answer;
+    embedder->slow = false;
+    embedder->broken = true;
+    const Asked failed = ask(memory, "the same");
+    ASSERT_EQ(failed.warnings.size(), 1u);
+    EXPECT_TRUE(failed.warnings[0].contains("the embedder is away")) << failed.warnings[0];
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+#include "search/query_embedder.h"
+
+#include <system_error>
+#include <thread>
+
+#include "base/utf8.h"
+#include "core/query.h"
+#include "core/vectors.h"
+
+namespace palimpsest {
+namespace {
+
+constexpr std::size_t out_max = 8;
+
+}  // namespace
+
+QueryEmbedder::~QueryEmbedder() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return out_ == 0; });
+}
+
+Result<QueryEmbedder::Vector> QueryEmbedder::embed_now(const std::string& text) const {
+    const std::string asked(utf8_prefix(text, query_bytes_max));
+    PAL_TRY(made, embedder_->embed_queries({&asked, 1}));
+    if (made.size() != 1)
+        return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
+    normalize(made.front());
+    return std::move(made.front());
+}
+
+// The thread tells that it is done as its last act, under the lock: nothing of this object is used
+// after that.
+bool QueryEmbedder::start(const std::shared_ptr<Asked>& asked) {
+    try {
+        std::thread([this, asked] {
+            auto made = embed_now(asked->text);
+            const std::lock_guard lock(mutex_);
+            asked->made = std::move(made);
+            --out_;
+            changed_.notify_all();
+        }).detach();
+    } catch (const std::system_error&) {
+        return false;
+    }
+    ++out_;
+    return true;
+}
+
+Result<QueryEmbedder::Vector> QueryEmbedder::embed(const std::string& text, Patience patience) {
+    if (!patience) return embed_now(text);
+    const auto asked = std::make_shared<Asked>(Asked{text, {}});
+    std::unique_lock lock(mutex_);
+    if (out_ >= out_max || !start(asked))
+        return fail(ErrorCode::unavailable, "the embedder is busy with other questions");
+    if (!changed_.wait_for(lock, *patience, [&] { return asked->made.has_value(); }))
+        return fail(ErrorCode::unavailable, "the embedder gave no vector within " +
+                                                std::to_string(patience->count()) + " ms");
+    return *std::move(asked->made);
+}
+
+}  // namespace palimpsest
