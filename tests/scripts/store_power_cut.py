@@ -27,6 +27,26 @@ def cut_power(place):
     os.close(folder)
 
 
+def thread_states(pid):
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii", errors="replace") as file:
+            states.add(file.read().rsplit(")", 1)[1].split()[0])
+    return states
+
+
+def stop(process):
+    """Returns when no thread can run its own code any more. The signal goes to one thread, which on
+    a busy machine may take long to get to it; from then on a thread that waits for the disk (D)
+    stops before it returns to the program."""
+    process.send_signal(signal.SIGSTOP)
+    while True:
+        states = thread_states(process.pid)
+        if "T" in states and states <= {"T", "D"}:
+            return
+        time.sleep(0.001)
+
+
 def one_cut(kind, image, place, options, rng):
     """A store that is made, written and cut off; gives acknowledged, lost, and faults."""
     subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
@@ -38,8 +58,7 @@ def one_cut(kind, image, place, options, rng):
         time.sleep(rng.uniform(0.01, 0.25))
         # Power takes the process and the disk at one moment. Without this, a sync that is under
         # way when the file system goes down may return success, and be acknowledged.
-        writer.send_signal(signal.SIGSTOP)
-        time.sleep(0.005)
+        stop(writer)
         cut_power(place)
         writer.kill()
         text += writer.stdout.read()
