@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "engine/present.h"
+#include "store/files_mend.h"
 #include "store/sqlite_inspect.h"
 
 namespace palimpsest {
@@ -67,8 +68,19 @@ bool may_be_damaged(const Error& error) {
            error.code == ErrorCode::unprocessable;
 }
 
+bool may_be_mended(const std::string& url, const Error& error) {
+    return error.code == ErrorCode::internal && url.starts_with("files:");
+}
+
+// A files store says by itself what does not let it open.
+Result<int> inspect_files(Invocation& call, const Error& why) {
+    if (why.code != ErrorCode::internal) return std::unexpected(why);
+    return finish(call, {.findings = {{"damaged", call.settings.store, why.message}}}, nullptr);
+}
+
 Result<int> inspect(Invocation& call, const Error& why) {
     const std::string& url = call.settings.store;
+    if (url.starts_with("files:")) return inspect_files(call, why);
     if (!may_be_damaged(why) || !url.starts_with("sqlite:")) return std::unexpected(why);
     Result<CheckReport> report = inspect_sqlite(url);
     if (!report && report.error().code == ErrorCode::not_found) return std::unexpected(why);
@@ -85,12 +97,20 @@ extern const Flags doctor_flags;
 const Flags doctor_flags = flags;
 
 Result<int> run_doctor(Invocation& call) {
+    const bool repair = call.arguments.has("repair");
+    std::vector<Finding> mended;
     auto memory = open_memory(call.settings, {.create = false});
+    if (!memory && repair && may_be_mended(call.settings.store, memory.error())) {
+        PAL_TRY(done, mend_files(call.settings.store));
+        mended = std::move(done);
+        memory = open_memory(call.settings, {.create = false});
+    }
     if (!memory) return inspect(call, memory.error());
     call.memory.emplace(*std::move(memory));
     Store& store = call.memory->store();
     const std::string tenants[] = {call.settings.tenant};
-    PAL_TRY(report, call.arguments.has("repair") ? store.repair(tenants) : store.check(tenants));
+    PAL_TRY(report, repair ? store.repair(tenants) : store.check(tenants));
+    report.findings.insert(report.findings.begin(), mended.begin(), mended.end());
     if (const auto views = check_views(call, report); !views)
         report.findings.push_back({"list", call.settings.tenant, views.error().message});
     const Durability durability = store.durability();

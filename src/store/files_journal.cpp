@@ -8,7 +8,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view head_mark = "PALJ0001";
+constexpr std::string_view head_mark = "PALJ0002";
 // Zeros are written ahead in steps that grow with the journal, so that a short life stays cheap.
 constexpr std::uint64_t fill_least = 64 << 10, fill_most = 1 << 20;
 
@@ -28,6 +28,17 @@ std::string head_of(std::uint64_t generation) {
     sum.fixed64(sum_of(bytes));
     bytes += sum.take();
     return bytes;
+}
+
+struct Group {
+    std::uint64_t synced = 0;
+    std::string_view bytes = {};
+};
+
+Group group_of(const Frame& frame) {
+    WireReader in(frame.body);
+    const std::uint64_t synced = in.fixed64();
+    return {synced, in.bytes(in.left())};
 }
 
 }  // namespace
@@ -51,11 +62,7 @@ Result<void> FilesJournal::read_head() {
     WireReader in(head);
     in.bytes(head_mark.size());
     generation_ = in.fixed64();
-    if (!in.ok() || head != head_of(generation_))
-        return fail(ErrorCode::internal,
-                    path_ +
-                        ": the journal's head is damaged; `pal doctor --repair` starts a new "
-                        "one from what the files of the conversations hold");
+    head_damaged_ = !in.ok() || head != head_of(generation_);
     PAL_TRY(size, file_.size());
     filled_ = used_ = size;
     was_busy_ = size > first_group_at;
@@ -63,21 +70,24 @@ Result<void> FilesJournal::read_head() {
 }
 
 Result<void> FilesJournal::prepare(std::uint64_t group_bytes) {
-    return make_room(group_bytes + frame_head_bytes);
+    return make_room(group_bytes + frame_head_bytes + sizeof(synced_));
 }
 
 Result<void> FilesJournal::write_head(DiskFile& file, std::uint64_t generation) {
     return file.write(0, head_of(generation));
 }
 
-Result<void> FilesJournal::replay_found(const Each& each) {
+Result<bool> FilesJournal::replay_found(const Each& each) {
     FrameReader frames(file_, salt_of(generation_), filled_);
     frames.go_to(first_group_at);
-    for (;;) {
+    for (bool gap = false;;) {
         PAL_TRY(frame, frames.next());
-        // A group behind a gap was never acknowledged: those before it would have been synced too.
-        if (!frame || frames.bad_bytes() > 0) return {};
-        PAL_CHECK(each(frame->body));
+        if (!frame) return false;
+        gap = gap || frames.bad_bytes() > 0;
+        const Group group = group_of(*frame);
+        if (gap && group.synced > end_) return true;
+        if (gap) continue;
+        PAL_CHECK(each(group.bytes));
         end_ = frame->end;
     }
 }
@@ -90,7 +100,7 @@ Result<void> FilesJournal::replay_acknowledged(const Each& each) {
         if (!frame || frames.bad_bytes() > 0)
             return fail(ErrorCode::unavailable,
                         path_ + ": the journal cannot be read back after a fault of the disk");
-        PAL_CHECK(each(frame->body));
+        PAL_CHECK(each(group_of(*frame).bytes));
     }
     return {};
 }
@@ -109,7 +119,10 @@ Result<void> FilesJournal::make_room(std::uint64_t size) {
 
 JournalOutcome FilesJournal::append(std::string_view group, bool sync, Error& error) {
     buffer_.clear();
-    put_frame(buffer_, salt_of(generation_), end_, group);
+    WireWriter body;
+    body.fixed64(synced_);
+    body.bytes(group);
+    put_frame(buffer_, salt_of(generation_), end_, body.take());
     if (const auto room = make_room(buffer_.size()); !room) {
         error = room.error();
         return JournalOutcome::failed;
@@ -128,11 +141,14 @@ JournalOutcome FilesJournal::append(std::string_view group, bool sync, Error& er
         }
     }
     end_ += buffer_.size();
+    if (sync && syncs_) synced_ = end_;
     return JournalOutcome::done;
 }
 
 Result<void> FilesJournal::sync() {
-    return file_.sync();
+    PAL_CHECK(file_.sync());
+    if (syncs_) synced_ = end_;
+    return {};
 }
 
 Result<void> FilesJournal::reset(bool wipe) {
@@ -150,6 +166,7 @@ Result<void> FilesJournal::reset(bool wipe) {
     }
     ++generation_;
     end_ = first_group_at;
+    synced_ = 0;
     return {};
 }
 
@@ -164,6 +181,7 @@ Result<void> FilesJournal::renew() {
     file_ = std::move(file);
     ++generation_;
     end_ = first_group_at;
+    synced_ = 0;
     PAL_TRY(size, file_.size());
     filled_ = used_ = size;
     return {};

@@ -3,8 +3,10 @@
 //
 // One file, written over from its start after every checkpoint. A group is one frame: it is there
 // whole or not at all. Frames are salted with the generation, which grows at every checkpoint, so
-// what is left of earlier ones is never taken for new. The file is filled with zeros ahead of the
-// writing: a sync of bytes that are already there is cheaper than one that makes a file longer.
+// what is left of earlier ones is never taken for new. A group says how far the journal was synced
+// when it was written, so that damage is told from what a power cut left undone. The file is filled
+// with zeros ahead of the writing: a sync of bytes that are already there is cheaper than one that
+// makes a file longer.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,18 +22,23 @@ enum class JournalOutcome : std::uint8_t { done, failed, unknown };
 
 class FilesJournal {
 public:
-    // Makes the file when it is not there.
+    // Makes the file when it is not there. One whose head is damaged opens, and is good for nothing
+    // before take_generation().
     static Result<FilesJournal> open(const std::string& path, bool syncs);
 
     std::uint64_t generation() const { return generation_; }
     std::uint64_t bytes() const { return end_ - first_group_at; }
     bool was_there() const { return was_there_; }
+    bool head_damaged() const { return head_damaged_; }
+    void take_generation(std::uint64_t generation) { generation_ = generation; }
+    const std::string& path() const { return path_; }
     // Whoever had it before did not close it.
     bool was_busy() const { return was_busy_; }
 
-    // Each whole group, in order. At opening, whatever is there; later, what was acknowledged.
+    // Each whole group, in order. At opening, whatever is there up to the first that is not whole;
+    // gives whether that one had been synced. Later, what was acknowledged.
     using Each = std::function<Result<void>(std::string_view group)>;
-    Result<void> replay_found(const Each& each);
+    Result<bool> replay_found(const Each& each);
     Result<void> replay_acknowledged(const Each& each);
 
     // Room for a group of this size. Called before any other file is touched for it, so that a
@@ -62,7 +69,8 @@ private:
     std::uint64_t end_ = first_group_at;  // behind the last group
     std::uint64_t filled_ = 0;            // how far the file goes
     std::uint64_t used_ = 0;              // how far groups were ever written
-    bool was_there_ = false, was_busy_ = false;
+    std::uint64_t synced_ = 0;            // groups before this were synced
+    bool was_there_ = false, was_busy_ = false, head_damaged_ = false;
     std::string buffer_;
 };
 

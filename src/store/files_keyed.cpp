@@ -18,10 +18,11 @@ std::string row(std::uint8_t type, std::string_view key, std::string_view value)
     return out.take();
 }
 
-std::string mark_row(std::uint64_t mark) {
+std::string mark_row(std::uint64_t mark, std::uint64_t sum) {
     WireWriter out;
     out.byte(row_of_mark);
     out.fixed64(mark);
+    out.fixed64(sum);
     return out.take();
 }
 
@@ -43,20 +44,20 @@ Result<void> KeyedFile::read_all(const Each& each) {
     PAL_TRY(size, file_.size());
     FrameReader frames(file_, no_salt, size);
     std::map<std::string, std::string, std::less<>> values;
+    bool unsure = false;  // something stands behind the last mark that was right
     for (;;) {
         PAL_TRY(frame, frames.next());
         if (!frame) break;
         whole_ = whole_ && frames.bad_bytes() == 0;
         WireReader in(frame->body);
         const std::uint8_t type = in.byte();
+        if (type == row_of_mark) read_mark(frame->body, unsure);
+        if (type == row_of_mark) continue;
+        unsure = true;
         if (type == hole) continue;
-        if (type == row_of_mark) {
-            mark_ = in.fixed64();
-            continue;
-        }
         const std::string key(in.text());
         const std::string_view value = in.bytes(in.left());
-        note(key, frame->at, frame->body.size(), type == row_of_value);
+        note(key, frame->at, frame->body);
         if (type == row_of_value)
             values.insert_or_assign(key, std::string(value));
         else
@@ -64,19 +65,37 @@ Result<void> KeyedFile::read_all(const Each& each) {
     }
     whole_ = whole_ && !frames.bad_tail();
     end_ = frames.at();
-    if (frames.bad_tail()) PAL_CHECK(file_.cut(end_));
+    if (loss_ == KeyedLoss::none && (unsure || frames.bad_tail())) loss_ = KeyedLoss::last_write;
     for (const auto& [key, value] : values) PAL_CHECK(each(key, value));
     return {};
 }
 
-void KeyedFile::note(std::string_view key, std::uint64_t at, std::uint64_t size, bool live) {
+// One mark that is wrong may be of a write whose beginning did not reach the disk; what comes after
+// it was written later.
+void KeyedFile::read_mark(std::string_view body, bool& unsure) {
+    WireReader in(body);
+    in.byte();
+    mark_ = in.fixed64();
+    const bool right = in.fixed64() == sum_ && in.ok();
+    if (right)
+        loss_ = KeyedLoss::none;
+    else
+        loss_ = loss_ == KeyedLoss::none ? KeyedLoss::last_write : KeyedLoss::values;
+    unsure = false;
+}
+
+void KeyedFile::note(std::string_view key, std::uint64_t at, std::string_view body) {
+    const bool live = body.front() == row_of_value;
     auto found = keys_.find(key);
     if (found == keys_.end()) found = keys_.emplace(std::string(key), Kept{}).first;
     Kept& kept = found->second;
-    kept.places.emplace_back(at, size);
+    kept.places.emplace_back(at, body.size());
     live_ -= kept.live;
-    kept.live = live ? frame_head_bytes + size : 0;
+    kept.live = live ? frame_head_bytes + body.size() : 0;
     live_ += kept.live;
+    sum_ ^= kept.sum;
+    kept.sum = live ? sum_of(body) : 0;
+    sum_ ^= kept.sum;
 }
 
 void KeyedFile::put_row(std::string_view key, const std::string* value) {
@@ -84,7 +103,7 @@ void KeyedFile::put_row(std::string_view key, const std::string* value) {
         row(value ? row_of_value : row_of_removal, key, value ? *value : std::string());
     const std::uint64_t at = end_ + pending_.size();
     put_frame(pending_, no_salt, at, body);
-    note(key, at, body.size(), value != nullptr);
+    note(key, at, body);
 }
 
 void KeyedFile::put(std::string_view key, std::string_view value) {
@@ -114,11 +133,12 @@ Result<void> KeyedFile::wipe_key(const std::string& key, std::uint64_t before) {
 Result<void> KeyedFile::write(std::uint64_t mark, const std::vector<std::string>& wipe) {
     const std::uint64_t before = end_;
     std::string bytes = pending_;
-    put_frame(bytes, no_salt, end_ + bytes.size(), mark_row(mark));
+    put_frame(bytes, no_salt, end_ + bytes.size(), mark_row(mark, sum_));
     PAL_CHECK(file_.write(end_, bytes));
     PAL_CHECK(file_.sync());
     end_ += bytes.size();
     mark_ = mark;
+    loss_ = KeyedLoss::none;
     pending_.clear();
     if (wipe.empty()) return {};
     for (const std::string& key : wipe) PAL_CHECK(wipe_key(key, before));

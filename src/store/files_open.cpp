@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "store/files_mend.h"
 #include "store/files_store.h"
 #include "store/holder.h"
 #include "store/kinds.h"
@@ -38,14 +39,13 @@ Result<void> set_option(FilesStoreOptions& options, std::string_view name, std::
     return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Store>> open_files_store(std::string_view rest,
-                                                const StoreOptions& options) {
+Result<std::unique_ptr<FilesStore>> open_url(std::string_view rest, const StoreOptions& options,
+                                             bool mend) {
     FilesStoreOptions chosen{.path = store_path(rest),
                              .clock = options.clock,
                              .holder = own_lock_info(options),
                              .create = options.create,
+                             .mend = mend,
                              .warn = options.warn};
     if (chosen.path.empty() || chosen.path.find('\0') != std::string::npos)
         return fail(ErrorCode::invalid_request, "files: needs the path of a folder", "store");
@@ -53,8 +53,25 @@ Result<std::unique_ptr<Store>> open_files_store(std::string_view rest,
     PAL_CHECK(
         each_url_option(rest.substr(std::min(mark + 1, rest.size())),
                         [&](auto name, auto value) { return set_option(chosen, name, value); }));
-    PAL_TRY(store, FilesStore::open(std::move(chosen)));
+    return FilesStore::open(std::move(chosen));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_files_store(std::string_view rest,
+                                                const StoreOptions& options) {
+    PAL_TRY(store, open_url(rest, options, false));
     return std::unique_ptr<Store>(std::move(store));
+}
+
+Result<std::vector<Finding>> mend_files(std::string_view url) {
+    std::vector<Finding> found;
+    StoreOptions options{.create = false};
+    options.warn = [&](std::string_view text) {
+        found.push_back({"mended", std::string(url), std::string(text)});
+    };
+    PAL_CHECK(open_url(url.substr(std::string_view("files:").size()), options, true));
+    return found;
 }
 
 }  // namespace palimpsest

@@ -1,11 +1,13 @@
 // Opening a files store: the tables, or, when they cannot be trusted, the files of the logs
 // themselves; then what the journal has on top of them.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/ids.h"
 #include "base/wire.h"
 #include "store/files_store.h"
 #include "store/port_fields.h"
+#include "store/sealed_store.h"
 
 namespace palimpsest {
 namespace {
@@ -106,7 +108,8 @@ Result<void> replay_put(FilesFolder& folder, Logs& logs, const LogFileId& id, st
     return fold_file(*file, log, id.log, at);
 }
 
-Result<void> replay_journal(FilesDisk& disk, Logs& logs, FilesCatalog& catalog) {
+// Whether a group that was synced is gone.
+Result<bool> replay_journal(FilesDisk& disk, Logs& logs, FilesCatalog& catalog) {
     FilesFolder& folder = *disk.folder;
     const ReplayTarget target{
         .put = [&](const LogFileId& id, std::uint64_t at,
@@ -179,35 +182,134 @@ Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog) {
     return {};
 }
 
-Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCatalog& catalog,
-                                  std::vector<std::string>& notices) {
-    Logs logs;
-    auto folder = std::make_unique<FilesFolder>(path, syncs);
-    PAL_TRY(index, KeyedFile::open(folder->file("index"), syncs, [&](auto key, auto value) {
-                return read_index_row(logs, key, value);
-            }));
-    PAL_TRY(records, KeyedFile::open(folder->file("records"), syncs, [&](auto, auto value) {
-                return read_record_row(catalog, value);
-            }));
-    catalog.record_version = std::max(catalog.record_version, records.mark());
-    if (!records.whole()) notices.push_back("records: some of it is damaged and was left out");
-    PAL_TRY(journal, FilesJournal::open(folder->file("journal"), syncs));
-    FilesDisk disk{std::move(folder), std::move(journal), std::move(index), std::move(records)};
-    const std::uint64_t generation = disk.journal.generation();
-    const bool trusted = disk.index.was_there() && disk.index.whole() && disk.journal.was_there() &&
-                         (disk.index.mark() == generation || disk.index.mark() == generation + 1);
-    if (!trusted) {
-        PAL_CHECK(rebuild(*disk.folder, logs, notices));
-        if (!logs.empty())
-            notices.push_back("the index was missing, old or damaged; it was made anew from " +
-                              std::to_string(logs.size()) + " files");
+namespace {
+
+// One opening: what was found on the disk, and whether it may be relied on.
+class Recovery {
+public:
+    Recovery(const FilesOpening& opening, FilesCatalog& catalog, std::vector<std::string>& notices)
+        : opening_(opening), catalog_(catalog), notices_(notices) {}
+
+    Result<FilesDisk> run() {
+        PAL_TRY(disk, open_tables());
+        PAL_CHECK(check_journal(disk));
+        PAL_CHECK(check_records(disk));
+        const bool trusted = !damaged_journal_ && index_is_newest(disk);
+        if (!trusted) {
+            PAL_CHECK(rebuild(*disk.folder, logs_, notices_));
+            if (!logs_.empty())
+                notices_.push_back("the index was missing, old or damaged; it was made anew from " +
+                                   std::to_string(logs_.size()) + " files");
+        }
+        PAL_TRY(group_lost, replay_journal(disk, logs_, catalog_));
+        if (group_lost && disk.index.mark() <= disk.journal.generation())
+            PAL_CHECK(without_group(disk));
+        if (lost_records_ && lacks_store_key(catalog_.records()))
+            return beyond_repair(disk.folder->file("records"));
+        fill_catalog(catalog_, std::move(logs_), notices_);
+        if (trusted && disk.journal.was_busy()) PAL_CHECK(remove_strays(*disk.folder, catalog_));
+        if (!trusted || disk.journal.was_busy() || !disk.records.whole())
+            PAL_CHECK(settle_disk(disk, catalog_));
+        return disk;
     }
-    PAL_CHECK(replay_journal(disk, logs, catalog));
-    fill_catalog(catalog, std::move(logs), notices);
-    if (trusted && disk.journal.was_busy()) PAL_CHECK(remove_strays(*disk.folder, catalog));
-    if (!trusted || disk.journal.was_busy() || !disk.records.whole())
-        PAL_CHECK(settle_disk(disk, catalog));
-    return disk;
+
+private:
+    static std::unexpected<Error> beyond_repair(const std::string& path) {
+        return fail(ErrorCode::internal,
+                    path +
+                        ": the key of this encrypted store is among what is damaged: put a backup "
+                        "of the file in its place");
+    }
+
+    Result<FilesDisk> open_tables() {
+        auto folder = std::make_unique<FilesFolder>(opening_.path, opening_.syncs);
+        PAL_TRY(index,
+                KeyedFile::open(folder->file("index"), opening_.syncs, [&](auto key, auto value) {
+                    return read_index_row(logs_, key, value);
+                }));
+        PAL_TRY(records,
+                KeyedFile::open(folder->file("records"), opening_.syncs, [&](auto, auto value) {
+                    return read_record_row(catalog_, value);
+                }));
+        std::error_code ignored;
+        const bool fresh = !std::filesystem::exists(folder->file("journal"), ignored) &&
+                           !std::filesystem::exists(folder->file("logs"), ignored) &&
+                           index.mark() == 0;
+        // From here on a file without a mark has lost it.
+        if (fresh) PAL_CHECK(records.write(0));
+        catalog_.record_version = std::max(catalog_.record_version, records.mark());
+        PAL_TRY(journal, FilesJournal::open(folder->file("journal"), opening_.syncs));
+        return FilesDisk{std::move(folder), std::move(journal), std::move(index),
+                         std::move(records)};
+    }
+
+    static bool index_is_newest(const FilesDisk& disk) {
+        const std::uint64_t generation = disk.journal.generation();
+        return disk.index.was_there() && disk.index.whole() && disk.journal.was_there() &&
+               (disk.index.mark() == generation || disk.index.mark() == generation + 1);
+    }
+
+    // Refuses, or puts a copy of the file aside and says so.
+    Result<void> go_without(const std::string& path, const std::string& what,
+                            const std::string& lost) {
+        if (!opening_.mend)
+            return fail(ErrorCode::internal,
+                        path + ": " + what +
+                            ". Put a backup of the folder in its place, or let `pal doctor "
+                            "--repair` go on without it");
+        std::string aside = path + ".damaged";
+        std::error_code error;
+        for (int i = 2; std::filesystem::exists(aside, error); ++i)
+            aside = path + ".damaged" + std::to_string(i);
+        if (std::filesystem::exists(path, error)) std::filesystem::copy_file(path, aside, error);
+        if (error) return fail(code_of_errno(error.value()), aside + ": " + error.message());
+        notices_.push_back(path + ": " + what + "; a copy of it is " + aside + ". " + lost);
+        return {};
+    }
+
+    Result<void> check_journal(FilesDisk& disk) {
+        if (!disk.journal.head_damaged()) return {};
+        damaged_journal_ = true;
+        disk.journal.take_generation(disk.index.mark());
+        return go_without(disk.journal.path(), "the head of the journal is damaged",
+                          "Conversations were read from their own files; of keys, agents and other "
+                          "records, what was written last may be gone");
+    }
+
+    // What was synced is gone: the files of the conversations may have it all the same.
+    Result<void> without_group(FilesDisk& disk) {
+        PAL_CHECK(go_without(disk.journal.path(), "a group of the journal is damaged",
+                             "Conversations were read from their own files; of keys, agents and "
+                             "other records, what was written last may be gone"));
+        return rebuild(*disk.folder, logs_, notices_);
+    }
+
+    // A crash in the middle of a checkpoint leaves the last write of the records unfinished; then
+    // the index was written before it, and the journal still has what it was about.
+    Result<void> check_records(const FilesDisk& disk) {
+        const KeyedLoss loss = disk.records.loss();
+        const bool crashed = disk.journal.was_busy() && !damaged_journal_ &&
+                             disk.index.mark() == disk.journal.generation() + 1;
+        if (loss == KeyedLoss::none || (loss == KeyedLoss::last_write && crashed)) return {};
+        lost_records_ = true;
+        return go_without(disk.folder->file("records"),
+                          "API keys, encryption keys, agents or other records are damaged",
+                          "What is whole was kept, " + std::to_string(catalog_.records().size()) +
+                              " records; look at `pal keys list` before anybody is served");
+    }
+
+    const FilesOpening& opening_;
+    FilesCatalog& catalog_;
+    std::vector<std::string>& notices_;
+    Logs logs_;
+    bool damaged_journal_ = false, lost_records_ = false;
+};
+
+}  // namespace
+
+Result<FilesDisk> open_files_disk(const FilesOpening& opening, FilesCatalog& catalog,
+                                  std::vector<std::string>& notices) {
+    return Recovery(opening, catalog, notices).run();
 }
 
 }  // namespace palimpsest

@@ -52,8 +52,9 @@ Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) 
     PAL_CHECK(check_folder(path));
     std::unique_ptr<FilesStore> store(new FilesStore(std::move(lock), std::move(options)));
     std::vector<std::string> notices;
-    PAL_TRY(disk, open_files_disk(path, store->options_.sync != FilesSync::never, store->catalog_,
-                                  notices));
+    const FilesOpening opening{path, store->options_.sync != FilesSync::never,
+                               store->options_.mend};
+    PAL_TRY(disk, open_files_disk(opening, store->catalog_, notices));
     if (store->options_.warn)
         for (const std::string& notice : notices) store->options_.warn(notice);
     store->writer_ = std::make_unique<FilesWriter>(std::move(disk), store->catalog_, store->mutex_,

@@ -23,6 +23,7 @@ struct FilesStoreOptions {
     Clock clock = {};                             // empty: the system's
     LockInfo holder = {};
     bool create = true;
+    bool mend = false;  // see FilesOpening
     std::function<void(std::string_view)> warn = {};
 };
 
@@ -85,9 +86,16 @@ private:
     std::jthread syncer_;
 };
 
+struct FilesOpening {
+    std::string path = {};
+    bool syncs = true;
+    bool mend = false;  // go on without what is damaged for good; a copy of it is put aside
+};
+
 // Opens all that is on the disk, fills the catalog, and makes durable what the journal holds.
-// `notices` says what had to be mended.
-Result<FilesDisk> open_files_disk(const std::string& path, bool syncs, FilesCatalog& catalog,
+// `internal`, and nothing is changed, when values of the store's own tables or groups of its
+// journal are gone. `notices` says what had to be mended.
+Result<FilesDisk> open_files_disk(const FilesOpening& opening, FilesCatalog& catalog,
                                   std::vector<std::string>& notices);
 
 // Removes what belongs to no log: a life that ended early had begun it and not promised it.

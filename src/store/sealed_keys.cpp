@@ -1,5 +1,7 @@
 // The keys of an encrypted store: where they are kept, sealed with a master key, and how masters
 // change.
+#include <algorithm>
+
 #include "base/ids.h"
 #include "base/wire.h"
 #include "store/sealed_store.h"
@@ -67,6 +69,12 @@ Result<bool> is_empty(Store& store) {
 }
 
 }  // namespace
+
+bool lacks_store_key(const std::map<RecordKey, Record>& records) {
+    if (records.contains(record_of_store())) return false;
+    return std::ranges::any_of(records,
+                               [](const auto& row) { return row.first.space == key_space; });
+}
 
 Result<bool> SealedStore::is_sealed(Store& store) {
     const auto marker = store.get_record(record_of_store());

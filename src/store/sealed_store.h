@@ -23,6 +23,10 @@
 
 namespace palimpsest {
 
+// Whether keys of logs are among these records and the store's own is not: a sealed store that
+// would pass for a plain one.
+bool lacks_store_key(const std::map<RecordKey, Record>& records);
+
 class SealedStore final : public Store {
 public:
     // The inner store is empty, or was sealed with one of the keys; otherwise it fails and nothing

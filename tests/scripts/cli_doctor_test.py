@@ -100,6 +100,43 @@ class Doctor(PalTest):
         found = self.doctor(b"")
         self.assertIn("is empty", str(found["foreign"]))
 
+    def flip(self, name, text):
+        """One bit, where the text stands last in the file."""
+        with open(self.path(name), "rb") as file:
+            data = bytearray(file.read())
+        data[data.rindex(text)] ^= 1
+        self.write(name, bytes(data))
+
+    def test_files_a_damaged_journal_is_mended_when_asked(self):
+        store = ("--store", "files:f")
+        self.ok("append", "a", *store, stdin='{"role":"user","content":"hi"}')
+        self.flip("f/journal", b"PALJ")
+        self.fails(70, "internal", "log", "a", *store)
+        done = self.pal("doctor", *store)
+        self.assertEqual((done.status, done.err), (1, ""))
+        self.assertIn("f/journal: the head of the journal is damaged", done.out)
+        done = self.pal("doctor", "--repair", *store)
+        self.assertEqual(done.status, 1)
+        self.assertIn("mended: files:f: ", done.out)
+        self.assertTrue(os.path.exists(self.path("f/journal.damaged")))
+        self.assertIn("hi", self.ok("log", "a", *store).out)
+        self.assertIn("nothing is wrong", self.ok("doctor", *store).out)
+
+    def test_files_damaged_keys_close_the_store_until_they_are_given_up(self):
+        store = ("--store", "files:f")
+        for name in ("one", "two"):
+            self.ok("keys", "create", name, *store)
+        self.flip("f/records", b"two")
+        self.fails(70, "internal", "keys", "list", *store)
+        self.fails(70, "internal", "serve", "--listen", "127.0.0.1:0", *store)
+        done = self.pal("doctor", *store)
+        self.assertEqual(done.status, 1)
+        self.assertIn("f/records: API keys", done.out)
+        self.fails(70, "internal", "append", "a", *store, stdin='{"role":"user","content":"x"}')
+        done = self.pal("doctor", "--repair", *store)
+        self.assertIn("look at `pal keys list`", done.out)
+        self.ok("keys", "list", *store)
+
     def test_no_file_or_a_folder_is_an_error(self):
         self.fails(4, "not_found", "doctor")
         os.mkdir(self.path("palimpsest.db"))

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "store/copy.h"
+#include "store/files_mend.h"
 #include "store/sqlite_fixture.h"
 
 namespace palimpsest {
@@ -127,6 +128,134 @@ TEST(files_store, tells_what_opening_had_to_mend) {
     ASSERT_EQ(told.size(), 1U);
     EXPECT_NE(told[0].find("index"), std::string::npos);
     EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{1});
+}
+
+// ---- damage
+// --------------------------------------------------------------------------------------
+
+// One bit, `at` of the way through the bytes of the file that say something.
+void flip_bit(const std::string& path, double at) {
+    std::string bytes = bytes_of_file(path);
+    const std::size_t size = bytes.find_last_not_of('\0') + 1;
+    bytes[static_cast<std::size_t>(static_cast<double>(size) * at)] ^= 1;
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A store that was closed well, and one whose process was killed: a copy of its folder as it was.
+void make_damageable(const TestFolder& folder) {
+    const std::string url = "files:" + folder.file("origin");
+    for (const char* key : {"k1", "k2"}) {
+        const auto store = open_good(url);
+        ASSERT_TRUE(store->append({"t", "a"}, batch_of("said")));
+        ASSERT_TRUE(store->put_record({.key = {"t", "s", key}, .value = "v"}));
+    }
+    fs::copy(folder.file("origin"), folder.file("closed"), fs::copy_options::recursive);
+    const auto store = open_good(url);
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("newer")));
+    ASSERT_TRUE(store->put_record({.key = {"t", "s", "k3"}, .value = "v"}));
+    fs::copy(folder.file("origin"), folder.file("killed"), fs::copy_options::recursive);
+}
+
+// A copy that may be damaged; its URL.
+std::string copy_of(const TestFolder& folder, const std::string& which) {
+    fs::remove_all(folder.file("copy"));
+    fs::copy(folder.file(which), folder.file("copy"), fs::copy_options::recursive);
+    return "files:" + folder.file("copy") + "?sync=never";
+}
+
+std::size_t records_of(Store& store) {
+    return store.list_records({.tenant = "t", .space = "s"})->size();
+}
+
+TEST(files_damage, a_damaged_record_is_never_an_absent_one) {
+    const TestFolder folder;
+    make_damageable(folder);
+    const std::string records = folder.file("copy/records");
+    for (const std::string which : {"closed", "killed"})
+        for (double at = 0; at < 1; at += 0.04) {
+            const std::string url = copy_of(folder, which);
+            const std::size_t all = which == "closed" ? 2 : 3;
+            flip_bit(records, at);
+            const std::string damaged = bytes_of_file(records);
+            const auto opened = open_store(url);
+            if (opened) {
+                EXPECT_EQ(records_of(**opened), all) << at;
+                continue;
+            }
+            EXPECT_EQ(opened.error().code, ErrorCode::internal);
+            EXPECT_NE(opened.error().message.find(records), std::string::npos);
+            EXPECT_EQ(bytes_of_file(records), damaged) << "left as it was";
+            const auto mended = mend_files(url);
+            ASSERT_TRUE(mended);
+            ASSERT_FALSE(mended->empty());
+            EXPECT_EQ(bytes_of_file(records + ".damaged"), damaged);
+            EXPECT_GE(records_of(*open_good(url)), all - 1) << at;
+        }
+}
+
+TEST(files_damage, a_store_without_its_records_does_not_open) {
+    const TestFolder folder;
+    make_damageable(folder);
+    for (const bool emptied : {false, true}) {
+        const std::string url = copy_of(folder, "closed");
+        fs::remove(folder.file("copy/records"));
+        if (emptied) std::ofstream(folder.file("copy/records"));
+        const auto opened = open_store(url);
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.error().code, ErrorCode::internal);
+        EXPECT_FALSE(open_store(url)) << "nor when it is tried again";
+    }
+}
+
+TEST(files_damage, an_encrypted_store_never_opens_as_a_plain_one) {
+    const TestFolder folder;
+    ::setenv("PAL_TEST_KEY", std::string(64, '7').c_str(), 1);
+    const StoreOptions key{.encryption_key = "env:PAL_TEST_KEY"};
+    ASSERT_TRUE(
+        open_good("files:" + folder.file("sealed"), key)->append({"t", "a"}, batch_of("x")));
+    for (double at = 0; at < 1; at += 0.03) {
+        const std::string url = copy_of(folder, "sealed");
+        flip_bit(folder.file("copy/records"), at);
+        EXPECT_FALSE(open_store(url)) << at;
+        (void)mend_files(url);
+        EXPECT_FALSE(open_store(url)) << at;
+    }
+}
+
+TEST(files_damage, a_damaged_journal_is_put_aside_and_everything_else_comes_back) {
+    const TestFolder folder;
+    make_damageable(folder);
+    for (const std::string which : {"closed", "killed"}) {
+        const std::string url = copy_of(folder, which);
+        std::string bytes = bytes_of_file(folder.file("copy/journal"));
+        bytes[10] ^= 1;
+        std::ofstream(folder.file("copy/journal"), std::ios::binary) << bytes;
+        const auto opened = open_store(url);
+        ASSERT_FALSE(opened);
+        EXPECT_NE(opened.error().message.find("journal"), std::string::npos);
+        const auto mended = mend_files(url);
+        ASSERT_TRUE(mended) << mended.error().message;
+        EXPECT_FALSE(mended->empty());
+        EXPECT_EQ(bytes_of_file(folder.file("copy/journal.damaged")), bytes);
+        const auto store = open_good(url);
+        EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{which == "closed" ? 2U : 3U});
+        EXPECT_EQ(records_of(*store), which == "closed" ? 2U : 3U) << "from its groups";
+        EXPECT_TRUE(store->check({})->findings.empty());
+    }
+}
+
+TEST(files_damage, a_synced_group_of_the_journal_is_missed) {
+    const TestFolder folder;
+    make_damageable(folder);
+    const std::string url = copy_of(folder, "killed");
+    std::string bytes = bytes_of_file(folder.file("copy/journal"));
+    bytes[64 + 24 + 12] ^= 1;  // in the body of the first group
+    std::ofstream(folder.file("copy/journal"), std::ios::binary) << bytes;
+    const auto opened = open_store(url);
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message.find("journal"), std::string::npos);
+    ASSERT_TRUE(mend_files(url));
+    EXPECT_EQ(open_good(url)->head(ConversationId{"t", "a"})->end, Seq{3}) << "its file has it";
 }
 
 // ---- backup, repair, copy: also of the SQLite store ---------------------------------------------
