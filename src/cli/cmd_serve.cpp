@@ -100,7 +100,7 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
             .open_to_anyone = !settings.without_keys.empty(),
             .network_threads = static_cast<int>(settings.network_threads),
             .store_threads = static_cast<int>(settings.store_threads),
-            .turn_threads = static_cast<int>(settings.turns_max),
+            .turns_max = settings.turns_max,
             .finish_abandoned = settings.client_gone == "finish",
             .terms = terms_of(settings)};
 }

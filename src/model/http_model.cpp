@@ -4,7 +4,6 @@
 // request is sent again only when the server refused it or never got it; once the first piece of an
 // answer has come it is not, and what came is kept, marked interrupted.
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "model/refusal.h"
 #include "model/request_body.h"
 #include "net/http_client.h"
+#include "net/stream.h"
 #include "palimpsest/model.h"
 #include "token/models.h"
 
@@ -54,15 +54,6 @@ Result<std::string> read_key(const Endpoint& endpoint) {
                                                  endpoint.key_env +
                                                  ", or name another source in the settings");
     return key;
-}
-
-// Waits; false when it was stopped before.
-bool wait_ms(int duration, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    changed.wait_for(lock, stop, std::chrono::milliseconds(duration), [] { return false; });
-    return !stop.stop_requested();
 }
 
 // How long a call may take, with all its tries.
@@ -214,7 +205,7 @@ public:
             const bool again = !reply && wait >= 0 && tries < endpoint_.retries;
             if (!again) return reply;
             if (wait == 0) wait = back_off_ms(tries);
-            if (!time.has(wait) || !wait_ms(wait, request.stop)) return reply;
+            if (!time.has(wait) || !pause_ms(wait, request.stop)) return reply;
         }
     }
 
@@ -227,6 +218,7 @@ public:
         HttpClientOptions quick = options_;
         quick.connect_timeout_ms = quick.first_byte_timeout_ms = reach_ms;
         quick.idle_timeout_ms = quick.total_timeout_ms = reach_ms;
+        quick.parks = false;  // Whoever asks may hold a lock.
         PAL_TRY(response, HttpClient(url_, quick).send(http));
         if (response.status == 401 || response.status == 403)
             return fail(ErrorCode::unauthorized, url_.authority() + " does not take our key");
@@ -394,6 +386,7 @@ Result<std::unique_ptr<Model>> make_http_model(Endpoint endpoint) {
     options.idle_timeout_ms = endpoint.idle_timeout_ms;
     options.total_timeout_ms = endpoint.total_timeout_ms;
     options.ca_file = endpoint.ca_file;
+    options.parks = true;
     options.proxy = *std::move(proxy);
     return std::make_unique<HttpModel>(std::move(endpoint), *std::move(url), std::move(options));
 }

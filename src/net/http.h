@@ -1,8 +1,9 @@
 // http: the HTTP server as the rest of the product sees it. No third-party header.
 //
 // A service is one coroutine per request. It runs on a network thread and must never block there:
-// blocking work goes to the workers through Exchange::run. A plain function of a request becomes a
-// service through on_workers, and then runs wholly on a worker.
+// blocking work goes to the workers through Exchange::run, and work that waits for other servers is
+// an errand (errand.h), which holds no thread while it waits. A plain function of a request becomes
+// a service through on_workers, and then runs wholly on a worker.
 //
 //     Task<void> list(Exchange& exchange) {
 //         auto work = [&] { return store.list(); };       // named first: g++ 12
@@ -50,8 +51,9 @@ std::string write_event_comment(std::string_view text);
 HttpResponse event_stream();
 
 // Quick work (store calls) and slow work (model calls, streams) have their own threads, so that
-// waiting for a model never delays a store call.
-enum class Lane : std::uint8_t { quick, slow };
+// waiting for a model never delays a store call. Slow work is an errand. One on the lane `network`
+// begins on the network thread: what may block there calls leave_network() first.
+enum class Lane : std::uint8_t { quick, slow, network };
 
 template <class F>
 class [[nodiscard]] WorkerRun;
@@ -79,7 +81,8 @@ public:
     Task<bool> send(ServerEvent event);
     // The same for a worker, only from inside run(). What the kernel takes at once is sent from
     // there, the rest is queued: the worker waits only while `stream_buffer_bytes` are unsent, so
-    // slow readers hold up no one else. Whether the client has gone may show in a later call only.
+    // slow readers hold up no one else; an errand on the network thread parks meanwhile. Whether
+    // the client has gone may show in a later call only.
     virtual bool write_from_worker(std::string_view bytes) = 0;
     // start() for a worker, only from inside run() and before it writes: so a service can wait for
     // the first bytes before it decides between a stream and a plain answer.
@@ -94,7 +97,8 @@ public:
     virtual bool gone() const = 0;
     // The server is stopping: endless streams should end now.
     virtual bool draining() const = 0;
-    // All threads of a lane work and too many jobs wait for them: better refuse than queue.
+    // All threads of a lane work, or all errands that may are under way, and too many wait for
+    // them: better refuse than queue.
     virtual bool busy(Lane lane) const = 0;
     // Stops when the client has gone, the time for the request is over, or the grace of stop() has
     // run out. From any thread; callbacks run on the network thread and must be short.
@@ -188,7 +192,9 @@ struct HttpServerOptions : HttpLimits {
     std::uint16_t port = 0;          // 0: any free port
     int network_threads = 1;
     int quick_threads = 4;                          // workers, started when needed
-    int slow_threads = 256;                         // the same, for Lane::slow
+    int slow_threads = 4096;                        // the same, for Lane::slow
+    int usual_slow_threads = 64;                    // more only when all of these are stuck
+    std::size_t errands_max = 4096;                 // at once; more wait
     std::size_t stream_buffer_bytes = 1024 * 1024;  // unsent bytes of one stream, see above
     std::shared_ptr<const TlsIdentity> tls = {};    // with it HTTPS is spoken, and nothing else
 
@@ -202,7 +208,7 @@ struct HttpServerOptions : HttpLimits {
 
 // What the workers of a lane have to do.
 struct WorkerLoad {
-    std::size_t waiting = 0;  // jobs without a thread
+    std::size_t waiting = 0;  // jobs without a thread, errands without a place
     std::size_t threads = 0;  // started
     std::size_t busy = 0;     // of them
 };
@@ -227,6 +233,7 @@ public:
 
     std::size_t connections() const;
     WorkerLoad load(Lane lane) const;
+    std::size_t errands() const;  // under way
 
 private:
     struct Running;

@@ -30,8 +30,10 @@ struct HttpClient::Connection {
 // One request in progress.
 struct HttpClient::Call {
     Call(const HttpRequest& asked, const BodyConsumer* consumer, int total_timeout_ms,
-         std::stop_token stop)
-        : request(asked), on_body(consumer), patience(total_timeout_ms, std::move(stop)) {}
+         std::stop_token stop, bool parks)
+        : request(asked),
+          on_body(consumer),
+          patience(total_timeout_ms, std::move(stop), parks ? Errand::current() : nullptr) {}
 
     const HttpRequest& request;
     const BodyConsumer* on_body;
@@ -58,18 +60,25 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 
 Result<HttpResponse> HttpClient::send(const HttpRequest& request, std::stop_token stop) {
-    Call call(request, nullptr, options_.total_timeout_ms, std::move(stop));
+    Call call(request, nullptr, options_.total_timeout_ms, std::move(stop), options_.parks);
     return perform(call);
 }
 
 Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const BodyConsumer& on_body,
                                         std::stop_token stop, int total_timeout_ms) {
     const int total = total_timeout_ms > 0 ? total_timeout_ms : options_.total_timeout_ms;
-    Call call(request, &on_body, total, std::move(stop));
+    Call call(request, &on_body, total, std::move(stop), options_.parks);
     return perform(call);
 }
 
 Result<HttpResponse> HttpClient::perform(Call& call) {
+    auto response = exchange(call);
+    if (connection_) connection_->stream.leave_loop();
+    if (Errand* const errand = call.patience.errand()) errand->go_home();
+    return response;
+}
+
+Result<HttpResponse> HttpClient::exchange(Call& call) {
     if (!is_token(call.request.method) || !is_valid_target(call.request.target))
         return fail(ErrorCode::invalid_request, "the request has no valid method or target");
     PAL_CHECK(connect(call));

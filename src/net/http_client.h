@@ -1,4 +1,5 @@
-// http_client: a blocking HTTP/1.1 client for one server, over TCP or TLS, one request at a time.
+// http_client: an HTTP/1.1 client for one server, over TCP or TLS, one request at a time, whose
+// calls return when the answer is there. They hold their thread meanwhile, or not: see `parks`.
 //
 // Invariants: what could not be sent completely is `unavailable` (it did not happen); what was sent
 // and has no complete answer is `outcome_unknown` (it may have happened). Nothing is sent twice,
@@ -27,6 +28,9 @@ struct HttpClientOptions {
     std::size_t max_body_bytes = 64 * 1024 * 1024;  // of an answer, else `too_large`
     std::string ca_file = {};                       // trusted authorities; empty: the system's
     std::optional<Proxy> proxy = {};
+    // In an errand (errand.h) a request waits without a thread, and consumers are called on the
+    // loop's, where they must not block. Whoever calls holds no lock.
+    bool parks = false;
 };
 
 // Keeps its connection for the next request. Not for use by two threads at once.
@@ -53,6 +57,7 @@ private:
     struct Call;
     Result<void> connect(Call& call);
     Result<HttpResponse> perform(Call& call);
+    Result<HttpResponse> exchange(Call& call);
     Result<void> send_request(Call& call);
     Result<void> read_head(Call& call);
     Result<void> read_body(Call& call);

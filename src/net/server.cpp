@@ -54,7 +54,10 @@ struct HttpServer::Running {
 void HttpServer::Running::start_threads() {
     const auto count = static_cast<std::size_t>(std::max(1, shared.options.network_threads));
     shared.quick = std::make_unique<Workers>(shared.options.quick_threads);
-    shared.slow = std::make_unique<Workers>(shared.options.slow_threads);
+    shared.slow =
+        std::make_unique<Workers>(shared.options.slow_threads, shared.options.usual_slow_threads);
+    shared.turnstile =
+        std::make_unique<Turnstile>(std::max<std::size_t>(1, shared.options.errands_max));
     for (std::size_t i = 0; i < count; ++i) threads.push_back(std::make_unique<NetThread>(shared));
     watch = std::make_unique<Watch>(accept_loop(), listener);
     wait_for_clients();
@@ -198,7 +201,14 @@ void HttpServer::set_limits(const HttpLimits& limits) {
 }
 
 WorkerLoad HttpServer::load(Lane lane) const {
-    return (lane == Lane::quick ? running_->shared.quick : running_->shared.slow)->load();
+    if (lane == Lane::quick) return running_->shared.quick->load();
+    WorkerLoad load = running_->shared.slow->load();
+    load.waiting += running_->shared.turnstile->waiting();
+    return load;
+}
+
+std::size_t HttpServer::errands() const {
+    return running_->shared.turnstile->inside();
 }
 
 Task<bool> Exchange::send(ServerEvent event) {

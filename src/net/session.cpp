@@ -26,7 +26,10 @@ ErrorCode code_of(int status) {
 }  // namespace
 
 Session::Session(SessionList& list, std::unique_ptr<Transport> transport, std::string peer)
-    : list_(list), transport_(std::move(transport)), peer_(std::move(peer)) {
+    : list_(list),
+      transport_(std::move(transport)),
+      peer_(std::move(peer)),
+      errand_(list.loop, *list.shared.slow, list.shared.fibers) {
     watch_ = std::make_unique<Watch>(list_.loop, transport_->descriptor());
 }
 
@@ -305,6 +308,7 @@ void Session::expire(SteadyTime now) {
         service_deadline_ = SteadyTime::max();
         stop_service();
     }
+    errand_.expire(now);
     if (now < deadline_) return;
     deadline_ = SteadyTime::max();
     timed_out_ = true;

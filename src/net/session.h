@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/errand.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/parse.h"
@@ -62,6 +63,11 @@ private:
 
     void offload(Lane lane, void (*work)(void*), void* state,
                  std::coroutine_handle<> then) override;
+    void run_errand(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then);
+    void retry_errand(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then);
+    void begin_errand(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then);
+    bool on_network() const;
+    void await_room(std::unique_lock<std::mutex>& lock);
 
     Task<bool> secure();
     Task<bool> shake_hands();
@@ -103,6 +109,7 @@ private:
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<Watch> watch_;
     std::string peer_;
+    Errand errand_;  // of the request in progress
     std::list<std::shared_ptr<Session>>::iterator place_;
     bool listed_ = false;
     bool listed_idle_ = false;

@@ -10,6 +10,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t one_write_bytes = 64 * 1024;
+constexpr int errand_pause_ms = 50;
 
 }  // namespace
 
@@ -54,7 +55,8 @@ Task<bool> Session::write(std::string_view bytes) {
 
 // Sends or queues, with the lock held; false: nothing more can be sent.
 bool Session::push_out(std::string_view bytes) {
-    while (!pumping_ && !out_closed_ && !bytes.empty() && transport_->is_duplex()) {
+    const bool may_write = transport_->is_duplex() || on_network();
+    while (!pumping_ && !out_closed_ && !bytes.empty() && may_write) {
         const IoResult result = transport_->write_some(bytes);
         bytes.remove_prefix(result.bytes);
         answering_ = answering_ || result.bytes > 0;
@@ -69,11 +71,27 @@ bool Session::push_out(std::string_view bytes) {
     return true;
 }
 
+// The errand in progress is the one that calls, and is on the network thread.
+bool Session::on_network() const {
+    return Errand::current() == &errand_ && errand_.on_network();
+}
+
+// Until there is room for more bytes, or none can be sent.
+void Session::await_room(std::unique_lock<std::mutex>& lock) {
+    const auto room = [&] {
+        return out_closed_ || out_.size() < list_.shared.options.stream_buffer_bytes;
+    };
+    if (!on_network()) return out_changed_.wait(lock, room);
+    while (!room()) {
+        lock.unlock();
+        errand_.park_until();
+        lock.lock();
+    }
+}
+
 bool Session::write_from_worker(std::string_view bytes) {
     std::unique_lock lock(out_mutex_);
-    out_changed_.wait(lock, [&] {
-        return out_closed_ || out_.size() < list_.shared.options.stream_buffer_bytes;
-    });
+    await_room(lock);
     if (!started_ || gone() || head_.request.method == "HEAD") return false;
     if (head_.request.minor_version == 0) return push_out(bytes);
     std::string chunk;
@@ -112,6 +130,10 @@ Task<void> Session::pump() {
             pumping_ = !batch.empty();
         }
         out_changed_.notify_all();
+        // Later: the errand may end the request, and this must not outlive it.
+        list_.loop.post([bell = errand_.bell()] {
+            if (*bell) (*bell)->wake();
+        });
         if (batch.empty()) break;
         try {
             sent = co_await transmit(batch);
@@ -158,16 +180,54 @@ bool Session::draining() const {
 }
 
 bool Session::busy(Lane lane) const {
-    const Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
-    return workers.full(list_.limits.max_waiting);
+    const std::size_t most = list_.limits.max_waiting;
+    if (lane == Lane::quick) return list_.shared.quick->full(most);
+    return list_.shared.turnstile->full(most) ||
+           (lane == Lane::slow && list_.shared.slow->full(most));
 }
 
 void Session::offload(Lane lane, void (*work)(void*), void* state, std::coroutine_handle<> then) {
-    Workers& workers = lane == Lane::quick ? *list_.shared.quick : *list_.shared.slow;
-    workers.add([this, work, state, then] {
+    if (lane != Lane::quick) return run_errand(lane, work, state, then);
+    list_.shared.quick->add([this, work, state, then] {
         work(state);
         list_.loop.post([then] { then.resume(); });
     });
+}
+
+void Session::run_errand(Lane lane, void (*work)(void*), void* state,
+                         std::coroutine_handle<> then) {
+    auto later = [this, lane, work, state, then] {
+        list_.loop.post([this, lane, work, state, then] { retry_errand(lane, work, state, then); });
+    };
+    if (!list_.shared.turnstile->enter(later)) return;
+    try {
+        begin_errand(lane, work, state, then);
+    } catch (...) {
+        list_.shared.turnstile->leave();
+        throw;
+    }
+}
+
+// One that has waited has nobody to tell that there is no memory or no thread for it.
+void Session::retry_errand(Lane lane, void (*work)(void*), void* state,
+                           std::coroutine_handle<> then) {
+    try {
+        begin_errand(lane, work, state, then);
+    } catch (...) {
+        list_.loop.after_ms(errand_pause_ms, [this, lane, work, state, then] {
+            retry_errand(lane, work, state, then);
+        });
+    }
+}
+
+void Session::begin_errand(Lane lane, void (*work)(void*), void* state,
+                           std::coroutine_handle<> then) {
+    const auto home = lane == Lane::network ? Errand::Place::network : Errand::Place::workers;
+    auto done = [&turnstile = *list_.shared.turnstile, then] {
+        turnstile.leave();
+        then.resume();
+    };
+    errand_.begin([work, state] { work(state); }, home, done);
 }
 
 }  // namespace palimpsest

@@ -103,6 +103,7 @@ void SessionList::remove(Session& session) {
 void SessionList::tick() {
     const SteadyTime now = std::chrono::steady_clock::now();
     for (const auto& session : all()) session->expire(now);
+    shared.slow->relieve();
     ticking_ = false;
     if (!idle_.empty() || !busy_.empty()) start_ticking();
 }

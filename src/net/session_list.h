@@ -17,6 +17,7 @@
 #include "net/loop.h"
 #include "net/session.h"
 #include "net/transport.h"
+#include "net/turnstile.h"
 #include "net/workers.h"
 
 namespace palimpsest {
@@ -27,6 +28,8 @@ struct ServerShared {
     HttpService service;
     std::unique_ptr<Workers> quick;
     std::unique_ptr<Workers> slow;
+    std::unique_ptr<Turnstile> turnstile;  // of errands
+    FiberPool fibers;
     std::atomic<std::size_t> sessions = 0;
     // For stop(), which waits until every thread drains and no session is left.
     std::mutex mutex;

@@ -39,7 +39,8 @@ std::expected<std::unique_ptr<Transport>, std::string> connect_to(const addrinfo
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return transport;
     if (errno != EINPROGRESS) return std::unexpected(text_of(errno));
-    const auto outcome = patience.wait(fd, POLLOUT);
+    Lookout lookout;
+    const auto outcome = patience.wait(lookout, fd, POLLOUT);
     if (outcome == Patience::Outcome::timed_out) return std::unexpected("timed out");
     if (outcome == Patience::Outcome::interrupted) return std::unexpected("interrupted");
     int error = 0;
@@ -51,20 +52,32 @@ std::expected<std::unique_ptr<Transport>, std::string> connect_to(const addrinfo
 
 constexpr std::size_t tunnel_head_bytes_max = 16 * 1024;
 
-// The first address of the host that takes the connection.
-Result<std::unique_ptr<Transport>> connect_tcp(const Url& url, const Patience& patience) {
-    const std::string what = "cannot connect to " + url.authority() + ": ";
+// An address is read at once; a name may have to be asked for, and that blocks.
+std::expected<Addresses, std::string> resolve(const Url& url, const Patience& patience) {
     addrinfo hints = {};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
+    hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
     addrinfo* found = nullptr;
     const std::string port = std::to_string(url.port);
-    if (const int failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found))
-        return fail(ErrorCode::unavailable, what + ::gai_strerror(failed));
-    const Addresses addresses(found, &::freeaddrinfo);
+    int failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found);
+    if (failed == EAI_NONAME) {
+        patience.may_block();
+        hints.ai_flags = AI_NUMERICSERV;
+        failed = ::getaddrinfo(url.host.c_str(), port.c_str(), &hints, &found);
+    }
+    if (failed != 0) return std::unexpected(::gai_strerror(failed));
+    return Addresses(found, &::freeaddrinfo);
+}
+
+// The first address of the host that takes the connection.
+Result<std::unique_ptr<Transport>> connect_tcp(const Url& url, const Patience& patience) {
+    const std::string what = "cannot connect to " + url.authority() + ": ";
+    const auto addresses = resolve(url, patience);
+    if (!addresses) return fail(ErrorCode::unavailable, what + addresses.error());
     std::string why = "no address";
-    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    for (const addrinfo* address = addresses->get(); address != nullptr;
+         address = address->ai_next) {
         auto transport = connect_to(*address, patience);
         if (transport) return *std::move(transport);
         why = std::move(transport).error();
@@ -75,6 +88,12 @@ Result<std::unique_ptr<Transport>> connect_tcp(const Url& url, const Patience& p
 }  // namespace
 
 void Patience::Wake::operator()() const {
+    if (bell) {
+        loop->post([rung = bell] {
+            if (*rung) (*rung)->wake();
+        });
+        return;
+    }
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(descriptor, &one, sizeof one);
 }
@@ -84,11 +103,15 @@ Patience::Time Patience::after(int timeout_ms) {
     return std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
 }
 
-Patience::Patience(int timeout_ms, std::stop_token stop)
-    : whole_(after(timeout_ms)), until_(whole_) {
-    if (!stop.stop_possible()) return;
+Patience::Patience(int timeout_ms, std::stop_token stop, Errand* errand)
+    : errand_(errand), stop_(std::move(stop)), whole_(after(timeout_ms)), until_(whole_) {
+    if (!stop_.stop_possible()) return;
+    if (errand_) {
+        callback_.emplace(stop_, Wake{-1, errand_->bell(), &errand_->loop()});
+        return;
+    }
     interrupt_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (interrupt_ >= 0) callback_.emplace(std::move(stop), Wake{interrupt_});
+    if (interrupt_ >= 0) callback_.emplace(stop_, Wake{interrupt_, {}, nullptr});
 }
 
 Patience::~Patience() {
@@ -98,6 +121,30 @@ Patience::~Patience() {
 
 void Patience::restart(int timeout_ms) {
     until_ = std::min(whole_, after(timeout_ms));
+}
+
+void Patience::may_block() const {
+    if (errand_) errand_->go_to(Errand::Place::workers);
+}
+
+Patience::Outcome Patience::wait(Lookout& lookout, int descriptor, short events,
+                                 short* seen) const {
+    return errand_ ? park(lookout, descriptor, events, seen) : wait(descriptor, events, seen);
+}
+
+Patience::Outcome Patience::park(Lookout& lookout, int descriptor, short events,
+                                 short* seen) const {
+    errand_->go_to(Errand::Place::network);
+    if (descriptor >= 0) lookout.look(*errand_, descriptor, events);
+    while (true) {
+        if (stop_.stop_requested()) return Outcome::interrupted;
+        const auto came = static_cast<short>(lookout.seen() & events);
+        if (seen != nullptr) *seen = came;
+        if (came != 0) return Outcome::ready;
+        if (until_ != Time::max() && std::chrono::steady_clock::now() >= until_)
+            return Outcome::timed_out;
+        errand_->park_until(until_);
+    }
 }
 
 Patience::Outcome Patience::wait(int descriptor, short events, short* seen) const {
@@ -120,6 +167,14 @@ Patience::Outcome Patience::wait(int descriptor, short events, short* seen) cons
     }
 }
 
+bool pause_ms(int duration, const std::stop_token& stop) {
+    Lookout nothing;
+    const Patience patience(std::max(duration, 1), stop, Errand::current());
+    const bool whole = patience.wait(nothing, -1, 0) == Patience::Outcome::timed_out;
+    if (patience.errand()) patience.errand()->go_home();
+    return whole;
+}
+
 Result<Stream> Stream::connect(const Url& url, const std::string& ca_file,
                                const std::optional<Proxy>& proxy, const Patience& patience) {
     PAL_TRY(transport, connect_tcp(proxy ? proxy->url : url, patience));
@@ -129,6 +184,7 @@ Result<Stream> Stream::connect(const Url& url, const std::string& ca_file,
         PAL_CHECK(plain.open_tunnel(url, *proxy, patience));
         transport = std::move(plain.transport_);
     }
+    patience.may_block();  // The authorities are read from files.
     PAL_TRY(secure, tls_transport(std::move(transport), url.host, ca_file));
     Stream stream(std::move(secure));
     PAL_CHECK(stream.shake_hands(url, patience));
@@ -182,7 +238,7 @@ StreamState Stream::await(IoState state, const Patience& patience) {
     if (state == IoState::closed) return StreamState::ended;
     if (state == IoState::failed) return StreamState::failed;
     const short events = state == IoState::want_read ? POLLIN : POLLOUT;
-    const auto outcome = patience.wait(transport_->descriptor(), events);
+    const auto outcome = patience.wait(lookout_, transport_->descriptor(), events);
     if (outcome == Patience::Outcome::timed_out) return StreamState::timed_out;
     if (outcome == Patience::Outcome::interrupted) return StreamState::interrupted;
     return StreamState::done;
@@ -211,7 +267,7 @@ StreamState Stream::write_all(std::string_view bytes, const Patience& patience) 
         short seen = 0;
         // A server that refuses a body answers before it has read it.
         const short events = static_cast<short>(wanted | POLLIN);
-        const auto outcome = patience.wait(transport_->descriptor(), events, &seen);
+        const auto outcome = patience.wait(lookout_, transport_->descriptor(), events, &seen);
         if (outcome == Patience::Outcome::timed_out) return StreamState::timed_out;
         if (outcome == Patience::Outcome::interrupted) return StreamState::interrupted;
         if ((seen & wanted) == 0) return StreamState::answered;

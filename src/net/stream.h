@@ -1,5 +1,5 @@
-// stream: a connected byte stream whose calls block, with a deadline and a way to interrupt them
-// from another thread.
+// stream: a connected byte stream whose calls wait, with a deadline and a way to interrupt them
+// from another thread. Who waits in an errand (errand.h) holds no thread meanwhile.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/errand.h"
+#include "net/lookout.h"
 #include "net/proxy.h"
 #include "net/transport.h"
 #include "net/url.h"
@@ -16,11 +18,11 @@
 
 namespace palimpsest {
 
-// How long a call may block: until a time, or until somebody asks it to stop.
+// How long a call may wait: until a time, or until somebody asks it to stop.
 class Patience {
 public:
-    // 0 ms: without limit.
-    Patience(int timeout_ms, std::stop_token stop);
+    // 0 ms: without limit. `errand`: who waits, parked on its loop; null: this thread does.
+    Patience(int timeout_ms, std::stop_token stop, Errand* errand = nullptr);
     ~Patience();
     Patience(const Patience&) = delete;
     Patience& operator=(const Patience&) = delete;
@@ -29,22 +31,36 @@ public:
     void restart(int timeout_ms);
 
     enum class Outcome : std::uint8_t { ready, timed_out, interrupted };
-    // Waits for poll events of a descriptor; `seen` gets those that came.
+    // Waits, with this thread, for poll events of a descriptor; `seen` gets those that came.
     Outcome wait(int descriptor, short events, short* seen = nullptr) const;
+    // The same for an errand too (-1: for nothing). It is on its loop's thread afterwards, with the
+    // lookout, which must not outlive the descriptor.
+    Outcome wait(Lookout& lookout, int descriptor, short events, short* seen = nullptr) const;
+    Errand* errand() const { return errand_; }
+    // What follows may block.
+    void may_block() const;
 
 private:
     struct Wake {
-        int descriptor;
+        int descriptor;  // -1: an errand's
+        Errand::Bell bell;
+        Loop* loop;
         void operator()() const;
     };
     using Time = std::chrono::steady_clock::time_point;
     static Time after(int timeout_ms);
+    Outcome park(Lookout& lookout, int descriptor, short events, short* seen) const;
 
+    Errand* const errand_;
+    const std::stop_token stop_;
     Time whole_;
     Time until_;
     int interrupt_ = -1;
     std::optional<std::stop_callback<Wake>> callback_;
 };
+
+// Waits; false when it was stopped before. An errand is at home afterwards.
+bool pause_ms(int duration, const std::stop_token& stop);
 
 enum class StreamState : std::uint8_t { done, ended, timed_out, interrupted, failed, answered };
 
@@ -63,6 +79,8 @@ public:
     // True if nothing has come since the last answer, not even the end.
     bool is_quiet() const;
     std::string failure() const { return transport_->failure(); }
+    // The loop of the errand that waited has nothing more to do with it.
+    void leave_loop() { lookout_.close(); }
 
 private:
     explicit Stream(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
@@ -71,6 +89,7 @@ private:
     Result<void> open_tunnel(const Url& url, const Proxy& proxy, const Patience& patience);
 
     std::unique_ptr<Transport> transport_;
+    Lookout lookout_;  // goes first
 };
 
 }  // namespace palimpsest

@@ -6,8 +6,10 @@
 
 namespace palimpsest {
 
-Workers::Workers(int max_threads)
-    : max_threads_(static_cast<std::size_t>(std::max(1, max_threads))) {
+Workers::Workers(int max_threads, int usual_threads)
+    : max_threads_(static_cast<std::size_t>(std::max(1, max_threads))),
+      usual_threads_(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(1, usual_threads)),
+                                             1, max_threads_)) {
     threads_.reserve(max_threads_);
 }
 
@@ -24,15 +26,27 @@ void Workers::add(Job job) {
     {
         const std::scoped_lock lock(mutex_);
         queue_.push_back(std::move(job));
-        if (queue_.size() > idle_ && threads_.size() < max_threads_) start_thread();
+        if (queue_.size() > idle_ && threads_.size() < usual_threads_) start_thread();
     }
     // Without the lock: who wakes up would only wait for it.
     changed_.notify_one();
 }
 
+void Workers::relieve() {
+    const std::scoped_lock lock(mutex_);
+    const bool stuck = queue_.size() > idle_ && std::exchange(relieved_, begun_) == begun_;
+    if (!stuck) return;
+    const std::size_t wanted = std::min(threads_.size() + queue_.size() - idle_, max_threads_);
+    try {
+        while (threads_.size() < wanted) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+        // There are no more to be had.
+    }
+}
+
 bool Workers::full(std::size_t waiting) const {
     const std::scoped_lock lock(mutex_);
-    if (threads_.size() < max_threads_ || queue_.size() < idle_) return false;
+    if (threads_.size() < usual_threads_ || queue_.size() < idle_) return false;
     return queue_.size() - idle_ >= waiting;
 }
 
@@ -62,6 +76,7 @@ void Workers::work() {
         if (queue_.empty()) return;
         Job job = std::move(queue_.front());
         queue_.pop_front();
+        ++begun_;
         lock.unlock();
         job();
         job = nullptr;

@@ -88,6 +88,19 @@ Result<StoredKey> read_key(const Record& record) {
     return stored;
 }
 
+// The text of a key looks so: pal_ID_SECRET.
+bool is_whole(std::string_view text) {
+    const std::size_t at = text_prefix.size() + id_digits;
+    return text.starts_with(text_prefix) && text.size() > at && text[at] == '_';
+}
+std::string_view id_in(std::string_view text) {
+    return text.substr(text_prefix.size(), id_digits);
+}
+
+bool is_younger(Time then, Time now, Duration age) {
+    return then != Time{} && now >= then && now - then < age;
+}
+
 Denied denied(ErrorCode code, std::string message, int retry_after_s = 0) {
     // Only what a repeat cannot mend names a field.
     return {{code, std::move(message), retry_after_s ? "" : "Authorization"}, retry_after_s};
@@ -178,13 +191,31 @@ Result<void> revoke_key(Store& store, std::string_view id) {
 Access::Access(Store& store, std::string open_tenant)
     : store_(store), open_tenant_(std::move(open_tenant)) {}
 
-Result<bool> Access::has_keys() {
+// With the lock held: when what decides on this text was read; none: not yet, or nothing does.
+std::optional<Time> Access::read_at(std::string_view text) const {
+    if (!has_keys_) return looked_;
+    const auto at = known_.find(id_in(text));
+    return at == known_.end() ? std::nullopt : std::optional(at->second.read);
+}
+
+bool Access::is_fresh(std::string_view text) {
+    const Time now = system_now();
+    const std::lock_guard lock(mutex_);
+    if (has_keys_ && !is_whole(text)) return true;
+    const std::optional<Time> read = read_at(text);
+    if (!read || !is_younger(*read, now, fresh_for)) return false;
+    constexpr Duration half = fresh_for / 2;
+    if (is_younger(*read, now, half) || is_younger(renewed_, now, half)) return true;
+    renewed_ = now;
+    return false;
+}
+
+Result<bool> Access::has_keys(Duration at_most) {
     const Time now = system_now();
     {
         const std::lock_guard lock(mutex_);
         // A key is never forgotten here: the last one that is revoked does not open the server.
-        if (has_keys_ || (looked_ != Time{} && now - looked_ < fresh_for && now >= looked_))
-            return has_keys_;
+        if (has_keys_ || is_younger(looked_, now, at_most)) return has_keys_;
     }
     PAL_TRY(found,
             store_.list_records(
@@ -196,10 +227,9 @@ Result<bool> Access::has_keys() {
 }
 
 // Called with the lock held, which is let go of while the store is asked.
-Result<Access::Known*> Access::find(std::string_view id, Time now) {
+Result<Access::Known*> Access::find(std::string_view id, Time now, Duration at_most) {
     const auto at = known_.find(id);
-    if (at != known_.end() && now - at->second.read < fresh_for && now >= at->second.read)
-        return &at->second;
+    if (at != known_.end() && is_younger(at->second.read, now, at_most)) return &at->second;
     mutex_.unlock();
     auto record = store_.get_record(record_of(id));
     auto stored = record ? read_key(*record) : std::unexpected(record.error());
@@ -233,8 +263,8 @@ std::optional<int> Access::wait_of(Known& known, Time now) {
     return {};
 }
 
-std::expected<ApiKey, Denied> Access::admit(std::string_view text, Scope scope) {
-    const Result<bool> keyed = has_keys();
+std::expected<ApiKey, Denied> Access::admit(std::string_view text, Scope scope, Duration at_most) {
+    const Result<bool> keyed = has_keys(at_most);
     if (!keyed) return std::unexpected(Denied{keyed.error()});
     ApiKey anyone{.tenant = open_tenant_, .scopes = static_cast<std::uint8_t>(Scope::admin)};
     if (!*keyed || scope == Scope::open) return anyone;
@@ -243,13 +273,10 @@ std::expected<ApiKey, Denied> Access::admit(std::string_view text, Scope scope) 
                                       "this server wants a key: Authorization: Bearer pal_...; "
                                       "`pal keys create` makes one"));
     const Denied unknown = denied(ErrorCode::unauthorized, "there is no such key");
-    const bool whole = text.starts_with(text_prefix) &&
-                       text.size() > text_prefix.size() + id_digits &&
-                       text[text_prefix.size() + id_digits] == '_';
-    if (!whole) return std::unexpected(unknown);
+    if (!is_whole(text)) return std::unexpected(unknown);
     const Time now = system_now();
     std::unique_lock lock(mutex_);
-    const Result<Known*> known = find(text.substr(text_prefix.size(), id_digits), now);
+    const Result<Known*> known = find(id_in(text), now, at_most);
     if (!known && known.error().code == ErrorCode::not_found) return std::unexpected(unknown);
     if (!known) return std::unexpected(Denied{known.error()});
     const Result<std::string> digest = digest_of(text, (*known)->salt);

@@ -67,9 +67,14 @@ public:
     Access(Store& store, std::string open_tenant);
 
     // Who sends a request with this text ("" for none) in Authorization or x-api-key. Counts it.
-    std::expected<ApiKey, Denied> admit(std::string_view text, Scope scope);
+    // What was read of the store longer ago than `at_most` is read again.
+    std::expected<ApiKey, Denied> admit(std::string_view text, Scope scope,
+                                        Duration at_most = fresh_for / 2);
+    // Whether what is known of this text will do, so that admit() need not ask the store. Now and
+    // then false for one request before it is too old: that one renews it for all others.
+    bool is_fresh(std::string_view text);
     // Whether there is any key.
-    Result<bool> has_keys();
+    Result<bool> has_keys(Duration at_most = fresh_for / 2);
     // Before a model is asked: rate_limited when the key's budget is used up, until when.
     std::optional<Denied> check_budget(const ApiKey& key);
 
@@ -81,7 +86,8 @@ private:
         double left = 0;  // of the requests of a minute
         Time filled = {};
     };
-    Result<Known*> find(std::string_view id, Time now);
+    std::optional<Time> read_at(std::string_view text) const;
+    Result<Known*> find(std::string_view id, Time now, Duration at_most);
     std::optional<int> wait_of(Known& known, Time now);
 
     Store& store_;
@@ -90,6 +96,7 @@ private:
     std::map<std::string, Known, std::less<>> known_;
     bool has_keys_ = false;
     Time looked_ = {};
+    Time renewed_ = {};  // when is_fresh() last chose one that does
 };
 
 // The text of a key in a request: "Authorization: Bearer TEXT" or "x-api-key: TEXT".

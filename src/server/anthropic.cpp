@@ -10,6 +10,7 @@
 #include "core/policy.h"
 #include "engine/compact_document.h"
 #include "format/json_edit.h"
+#include "net/errand.h"
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
@@ -153,6 +154,7 @@ bool lacks_route(const RouteReply& reply) {
 Result<RouteReply> create_message(Call& call) {
     PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(conversation, conversation_of(call));
+    if (conversation || call.field("context_management")) leave_network();
     if (conversation) return answer_stateful(call, *model, *conversation);
     PAL_TRY(edited, edit_request(call));
     if (edited) return answer_edited(call, *model, *edited);
@@ -160,6 +162,7 @@ Result<RouteReply> create_message(Call& call) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
     }
+    leave_network();
     return answer_client(call, ask_of(call, *model));
 }
 
@@ -171,6 +174,7 @@ Result<RouteReply> count_message_tokens(Call& call) {
         PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
+    leave_network();
     PAL_TRY(tokens,
             count_for_model(call, name, model.get(), call.request.body, count_messages_request));
     return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};

@@ -62,7 +62,8 @@ HttpServerOptions public_edge(const ServerOptions& options, std::shared_ptr<cons
     http.port = options.port;
     http.network_threads = options.network_threads;
     http.quick_threads = options.store_threads;
-    http.slow_threads = options.turn_threads;
+    http.slow_threads = static_cast<int>(options.turns_max);
+    http.errands_max = options.turns_max;
     http.tls = options.tls;
     http.screen = [local = is_loopback(options.host), terms = std::move(terms)](
                       const HttpRequest& request) -> std::optional<HttpResponse> {
@@ -94,11 +95,13 @@ std::string write_load(const HttpServer& http) {
     std::string out = fmt::format(
         "# HELP memory_connections Open connections of clients.\n"
         "# TYPE memory_connections gauge\nmemory_connections {}\n"
-        "# HELP memory_queue_length Requests that wait for a thread.\n"
+        "# HELP memory_turns_running Model calls and streams that are under way.\n"
+        "# TYPE memory_turns_running gauge\nmemory_turns_running {}\n"
+        "# HELP memory_queue_length Requests that wait for a thread or for turns_max.\n"
         "# TYPE memory_queue_length gauge\n"
         "# HELP memory_queue_threads Threads that work, of those that were started.\n"
         "# TYPE memory_queue_threads gauge\n",
-        http.connections());
+        http.connections(), http.errands());
     for (const auto& [lane, name] :
          {std::pair(Lane::quick, "store"), std::pair(Lane::slow, "model")}) {
         const WorkerLoad load = http.load(lane);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "core/policy.h"
+#include "net/errand.h"
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
@@ -78,6 +79,7 @@ Result<RouteReply> create_completion(Call& call) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
     }
+    leave_network();
     PAL_CHECK(check_choices(call, *model));
     ClientAsk ask = ask_of(call, *model, store);
     ask.stateful = conversation.has_value();

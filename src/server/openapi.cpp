@@ -116,15 +116,15 @@ bool can_fail_with(const Route& route, int status) {
         case 429:
             return !open;
         case 404:
-            return route.pattern.find('{') != route.pattern.npos || route.lane == Lane::slow;
+            return route.pattern.find('{') != route.pattern.npos || route.lane != Lane::quick;
         case 409:
         case 422:
         case 507:
             return writes;
         case 502:
-            return route.lane == Lane::slow;
+            return route.lane != Lane::quick;
         case 504:
-            return writes || route.lane == Lane::slow;
+            return writes || route.lane != Lane::quick;
         default:
             return true;
     }

@@ -151,7 +151,9 @@ struct Route {
     // of the first time. Null where the store's own key does it
     // and the function can be called again.
     Result<RouteReply> (*again)(Call& call, Seq seq) = nullptr;
-    Lane lane = Lane::quick;                     // slow: it waits for a model
+    // slow: it waits for a model; network: it does, and calls leave_network() (net/errand.h) before
+    // it uses the store or works long.
+    Lane lane = Lane::quick;
     bool asks_model = false;                     // on the budget of the caller's key
     std::string_view events = {};                // the schema of its stream, where it has one
     bool streams = false;                        // it can answer with server-sent events

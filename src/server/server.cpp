@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "model/refusal.h"
+#include "net/errand.h"
 #include "server/acts.h"
 #include "server/edge.h"
 #include "server/guard.h"
@@ -26,6 +27,8 @@ namespace palimpsest {
 namespace {
 
 using Instant = std::chrono::steady_clock::time_point;
+
+constexpr std::size_t network_body_bytes_max = std::size_t{64} << 10;
 
 Repeat repeat_of(const HttpRequest& request) {
     return {.changes = request.method != "GET" && request.method != "HEAD",
@@ -102,6 +105,10 @@ HttpResponse write_denied(const Denied& denied, const Route& route) {
     return response;
 }
 
+std::string_view key_of(const HttpRequest& request) {
+    return key_text(request.header("Authorization"), request.header("x-api-key"));
+}
+
 // What is known of a request before anybody looks at it.
 struct Arrival {
     std::string id = {};
@@ -145,6 +152,7 @@ struct Server::State {
     std::unique_ptr<HttpServer> store_http = {};  // see ServerOptions::store_port
     std::unique_ptr<JobRunner> jobs = {};
 
+    Lane lane_of(const Route* route, const HttpRequest& request);
     std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
     Outcome answer(Match match, const HttpRequest& request, Arrival& arrival, Outlet& out);
     Outcome route_and_answer(const HttpRequest& request, Arrival& arrival, Result<Match> match,
@@ -155,13 +163,23 @@ struct Server::State {
              std::string_view trace_id, Instant begun) const;
 };
 
+// On the network thread begins only what is small, and known to need nothing that blocks until its
+// route says so.
+Lane Server::State::lane_of(const Route* route, const HttpRequest& request) {
+    if (!route) return Lane::quick;
+    if (route->lane != Lane::network) return route->lane;
+    const bool quick = request.body.size() <= network_body_bytes_max && !tracer;
+    return quick && access->is_fresh(key_of(request)) ? Lane::network : Lane::slow;
+}
+
 std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const HttpRequest& request) {
     const bool reads = route.method == "GET";
     const Scope scope = route.scope.value_or(reads ? Scope::read : Scope::write);
     // The probes answer also when the store does not.
     if (scope == Scope::open) return ApiKey{.tenant = options.tenant};
-    return access->admit(key_text(request.header("Authorization"), request.header("x-api-key")),
-                         scope);
+    // On the network thread what is known is fresh: lane_of() has looked.
+    return access->admit(key_of(request), scope,
+                         on_network() ? 2 * Access::fresh_for : Access::fresh_for / 2);
 }
 
 Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& arrival,
@@ -170,6 +188,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
     const auto caller = admit(route, request);
     if (!caller) return {write_denied(caller.error(), route), {}};
     arrival.key = caller->id;
+    if (!caller->budget.empty()) leave_network();  // It stands in the store.
     if (route.asks_model)
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
@@ -205,7 +224,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
     const HttpRequest& request = exchange.request();
     Result<Match> match = match_route(routes(), request.method, request.path);
     const Route* const route = match ? match->route : nullptr;
-    const Lane lane = route ? route->lane : Lane::quick;
+    const Lane lane = lane_of(route, request);
     const auto parent =
         parse_traceparent(request.header("traceparent"), request.header("tracestate"));
     Span span(tracer, span_name(request, route), SpanKind::server, parent.value_or(TracePoint{}));

@@ -1,8 +1,8 @@
 // server: Palimpsest over HTTP. Starts, listens, stops; everything it can do is in routes.cpp.
 //
-// Store work runs on workers, never on a network thread. Every answer carries x-request-id; an
-// answer that a client must not repeat by itself carries x-should-retry: false. While its store has
-// no keys it listens on loopback only (see access.h).
+// Store work runs on workers, never on a network thread; who waits for a model holds no thread.
+// Every answer carries x-request-id; an answer that a client must not repeat by itself carries
+// x-should-retry: false. While its store has no keys it listens on loopback only (see access.h).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -59,8 +59,8 @@ struct ServerOptions {
     std::uint16_t store_port = 0;
     int network_threads = 1;
     int store_threads = 4;
-    int turn_threads = 4'096;  // each waits for a model; started when needed
-    bool run_jobs = false;     // does due summaries; the Memory must leave them to the background
+    std::size_t turns_max = 4'096;  // model calls and streams at once; more wait
+    bool run_jobs = false;  // does due summaries; the Memory must leave them to the background
     // When the client of a streamed turn has gone the model is stopped and what it said so far is
     // kept; with this it may finish.
     bool finish_abandoned = false;

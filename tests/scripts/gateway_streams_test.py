@@ -1,6 +1,6 @@
 """2,000 streams open at the same time through the gateway: none loses an event, the program stays
-below 200 MB, and other requests are answered meanwhile. The upstream holds every stream until all
-of them are open."""
+below 200 MB and has few threads, and other requests are answered meanwhile. The upstream holds every
+stream until all of them are open."""
 import asyncio
 import json
 import os
@@ -14,6 +14,7 @@ BUILD, SOURCE = sys.argv[1], sys.argv[2]
 PAL = os.path.abspath(os.path.join(BUILD, "pal"))
 STREAMS, EVENTS = 2000, 6
 MEGABYTES_MAX = 200
+THREADS_MAX = 120  # 64 are usual for turns, while they use the store
 SANITIZED = any(word in os.path.abspath(BUILD) for word in ("asan", "tsan", "sanitize"))
 
 
@@ -71,10 +72,11 @@ def text_of(reply):
     return "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events)
 
 
-def megabytes(process):
+def size_of(process):
+    """Megabytes at most, and threads now."""
     with open(f"/proc/{process.pid}/status") as status:
         fields = dict(line.split(":", 1) for line in status)
-    return int(fields["VmHWM"].split()[0]) / 1024
+    return int(fields["VmHWM"].split()[0]) / 1024, int(fields["Threads"])
 
 
 async def run_streams(process_of, stateful):
@@ -96,7 +98,7 @@ async def run_streams(process_of, stateful):
         opened, meanwhile = upstream.open, await get(port, "/metrics")
         upstream.all_open.set()
         replies = await asyncio.gather(*streams)
-        return opened, meanwhile, [text_of(reply) for reply in replies], megabytes(process)
+        return opened, meanwhile, [text_of(reply) for reply in replies], size_of(process)
     finally:
         process.terminate()
         process.wait(60)
@@ -122,9 +124,10 @@ class Streams(unittest.TestCase):
                     cwd=folder, stdout=subprocess.PIPE)
                 listen = json.loads(process.stdout.readline())["listen"]
                 return process, int(listen.rsplit(":", 1)[1])
-            opened, meanwhile, texts, size = asyncio.run(run_streams(start, stateful))
-        print(f"{STREAMS} streams, stateful {stateful}: {size:.0f} MB at most")
+            opened, meanwhile, texts, (size, threads) = asyncio.run(run_streams(start, stateful))
+        print(f"{STREAMS} streams, stateful {stateful}: {size:.0f} MB at most, {threads} threads")
         self.assertEqual(opened, STREAMS)
+        self.assertLessEqual(threads, THREADS_MAX)
         self.assertIn(f"memory_open_streams {STREAMS}", meanwhile)
         whole = "".join(f"{number} " for number in range(EVENTS))
         self.assertEqual([text for text in texts if text != whole], [])

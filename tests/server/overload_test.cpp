@@ -32,7 +32,7 @@ void expect_busy(const Told& told) {
 
 TEST(overload, a_request_that_finds_a_full_queue_is_refused_at_once) {
     ServerOptions options;
-    options.turn_threads = 1;
+    options.turns_max = 1;
     options.terms.limits.queue_max = 0;
     UpstreamReply late = says(FormatId::openai_chat, "late");
     late.delay_ms = 1000;
@@ -43,7 +43,9 @@ TEST(overload, a_request_that_finds_a_full_queue_is_refused_at_once) {
     EXPECT_EQ(gateway.message(hello).error("type"), "overloaded_error");
     EXPECT_EQ(gateway.get("/healthz").status(), 200);
     EXPECT_EQ(gateway.get(conversations).status(), 200) << "the store has threads of its own";
-    EXPECT_TRUE(shows(gateway, R"(memory_queue_threads{queue="model",state="busy"} 1)"));
+    EXPECT_TRUE(shows(gateway, "memory_turns_running 1"));
+    EXPECT_TRUE(shows(gateway, R"(memory_queue_threads{queue="model",state="busy"} 0)"))
+        << "who waits for a model holds no thread";
     EXPECT_TRUE(shows(gateway, R"(memory_queue_length{queue="model"} 0)"));
     EXPECT_TRUE(shows(gateway, R"(memory_refused_total{reason="queue"} 2)"));
     first.join();
