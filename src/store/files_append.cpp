@@ -179,14 +179,11 @@ Result<void> FilesStore::keep_apart(const LogId& log, const LogPlaces* places, S
 // Gives the state the parent's epoch: it may have been scrubbed since the fork point was looked up.
 Result<void> FilesStore::check_parent(const ForkPoint& fork, const ConversationId& child, Time now,
                                       LogState& state) {
-    FilesLog* parent = catalog_.find(fork.parent);
-    if (parent && (!parent->named() || expired(parent->header(), now))) {
-        PAL_CHECK(expire(due_around(*parent, now), now));
-        parent = catalog_.find(fork.parent);
-    }
+    const FilesLog* log = catalog_.find(fork.parent);
+    const std::optional<Header> parent = log ? as_of(*log, now) : std::nullopt;
     if (!parent) return fail(ErrorCode::not_found, "no log " + hex(fork.parent));
-    PAL_CHECK(check_fork(parent->header(), child, fork));
-    state.header.epoch = std::max(state.header.epoch, parent->header().epoch);
+    PAL_CHECK(check_fork(*parent, child, fork));
+    state.header.epoch = std::max(state.header.epoch, parent->epoch);
     return {};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/metadata.h"
+#include "store/fork_tree.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 
@@ -108,6 +110,24 @@ LogState without_name(const LogState& state) {
                          .updated = old.updated,
                          .accessed = old.accessed};
     return left;
+}
+
+bool living(const FilesLog& log, Time now) {
+    return log.named() && !expired(log.header(), now);
+}
+
+std::optional<Header> as_of(const FilesLog& log, Time now) {
+    if (living(log, now)) return log.header();
+    for (auto at = log.forks.rbegin(); at != log.forks.rend(); ++at) {
+        const FilesLog& fork = *at->second;
+        if (!as_of(fork, now)) continue;
+        Header kept = nameless(log.header());
+        kept.end = fork.header().base;
+        kept.basis = fork.state.base_basis;
+        kept.messages = fork.state.base_messages;
+        return kept;
+    }
+    return std::nullopt;
 }
 
 bool matches(const FilesLog& log, const ListQuery& query) {

@@ -81,6 +81,11 @@ Detachment plan_detachment(FilesLog& log);
 // What people wrote into the header goes with the name.
 LogState without_name(const LogState& state);
 
+bool living(const FilesLog& log, Time now);  // under its own name
+// None: it is gone. A log that has expired or lost its name is gone, but for what its living forks
+// share; its bytes are there until it is swept.
+std::optional<Header> as_of(const FilesLog& log, Time now);
+
 bool matches(const FilesLog& log, const ListQuery& query);
 
 }  // namespace palimpsest

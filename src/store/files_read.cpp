@@ -9,7 +9,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::uint16_t every_kind = (1U << entry_kind_count) - 1;
 // Entries that lie near each other are read in one go.
 constexpr std::uint64_t gap_bytes_max = 4096, span_bytes_max = 4 << 20;
 
@@ -112,11 +111,10 @@ Result<std::vector<WantedEntry>> wanted_entries(const FilesLog& log, const ReadQ
     std::vector<WantedEntry> wanted;
     bool whole = true;
     Seq missing;
-    const bool all_kinds_wanted = (query.kinds.bits & every_kind) == every_kind;
     const auto add = [&](std::size_t i) {
         const EntryPlace& place = places.entries[i];
         const Seq seq = base + 1 + i;
-        if (place.missing() && all_kinds_wanted) {
+        if (place.missing()) {
             whole = false;
             missing = seq;
         }

@@ -8,10 +8,6 @@
 namespace palimpsest {
 namespace {
 
-bool living(const FilesLog& log, Time now) {
-    return log.named() && !expired(log.header(), now);
-}
-
 // The state of a log that keeps its entries up to `to`.
 LogState trimmed_to(const LogState& state, const LogPlaces& places, Seq to) {
     LogState left = state;
@@ -38,19 +34,6 @@ std::vector<LogId> FilesStore::due_around(FilesLog& log, Time now) const {
     for (const FilesLog* fork : descendants(*top))
         if (fork->named() && expired(fork->header(), now)) due.push_back(fork->header().log);
     return due;
-}
-
-// A log that lives by its name needs no look at its forks.
-Result<void> FilesStore::settle(const LogId& uid, Time now) {
-    std::vector<LogId> due;
-    {
-        const std::shared_lock lock(mutex_);
-        FilesLog* log = catalog_.find(uid);
-        if (!log || living(*log, now)) return {};
-        due = due_around(*log, now);
-    }
-    if (due.empty()) return {};
-    return writer_->run_alone([&] { return expire(due, now); });
 }
 
 Result<void> FilesStore::expire(const std::vector<LogId>& due, Time now) {
@@ -103,17 +86,14 @@ Result<Receipt> FilesStore::erase(const ConversationId& name) {
 Result<std::map<FilesLog*, FilesWriter::Replacements>> FilesStore::plan_scrub(
     std::span<const Replacement> replacements) {
     const Time now = options_.clock();
-    for (const Replacement& replacement : replacements) {
-        FilesLog* log = catalog_.find(replacement.log);
-        if (log && !living(*log, now)) PAL_CHECK(expire(due_around(*log, now), now));
-    }
     std::map<FilesLog*, FilesWriter::Replacements> by_log;
     for (const Replacement& replacement : replacements) {
         FilesLog* log = catalog_.find(replacement.log);
-        if (!log) return fail(ErrorCode::not_found, "no log " + hex(replacement.log));
+        const std::optional<Header> header = log ? as_of(*log, now) : std::nullopt;
+        if (!header) return fail(ErrorCode::not_found, "no log " + hex(replacement.log));
         PAL_CHECK(writer_->load(*log));
-        const Seq base = log->header().base;
-        if (replacement.seq <= base || replacement.seq > log->header().end)
+        const Seq base = header->base;
+        if (replacement.seq <= base || replacement.seq > header->end)
             return fail(ErrorCode::not_found,
                         "the log owns no entry " + std::to_string(replacement.seq.value));
         const EntryPlace& place = log->places->entries[replacement.seq.value - base.value - 1];

@@ -25,6 +25,15 @@ bool is_expired(const Record& record, Time now) {
     return record.expires && *record.expires <= now;
 }
 
+// Entries behind `end` are not there any more, whatever the file holds.
+ReadQuery up_to(ReadQuery query, Seq end) {
+    if (query.ranges.empty()) query.ranges = {{Seq{1}, end}};
+    for (Range& range : query.ranges) range.to = std::min(range.to, end);
+    std::erase_if(query.ranges, [&](const Range& range) { return range.from > end; });
+    if (query.ranges.empty()) query.limit = 0;
+    return query;
+}
+
 // A folder that holds something else is left alone.
 Result<void> check_folder(const std::string& path) {
     std::error_code error;
@@ -86,28 +95,28 @@ Result<Header> FilesStore::head(const ConversationId& name) {
 }
 
 Result<Header> FilesStore::head(const LogId& uid) {
-    PAL_CHECK(settle(uid, options_.clock()));
     const std::shared_lock lock(mutex_);
     const FilesLog* log = catalog_.find(uid);
-    if (!log) return no_log(uid);
-    return log->header();
+    std::optional<Header> header = log ? as_of(*log, options_.clock()) : std::nullopt;
+    if (!header) return no_log(uid);
+    return *std::move(header);
 }
 
 Result<std::vector<Entry>> FilesStore::read(const LogId& uid, const ReadQuery& query) {
     PAL_CHECK(check_read(query));
-    PAL_CHECK(settle(uid, options_.clock()));
+    const Time now = options_.clock();
     for (;;) {
         {
             std::shared_lock lock(mutex_);
             FilesLog* log = catalog_.find(uid);
-            if (!log) return no_log(uid);
+            const std::optional<Header> header = log ? as_of(*log, now) : std::nullopt;
+            if (!header) return no_log(uid);
             if (log->places) {
-                PAL_TRY(wanted, wanted_entries(*log, query));
+                PAL_TRY(wanted, wanted_entries(*log, up_to(query, header->end)));
                 FilesFolder& folder = writer_->folder();
                 PAL_TRY(file, folder.open({uid, log->version}, DiskFile::Mode::write));
-                const Header header = log->header();
                 lock.unlock();
-                return fetch_entries(folder, *file, header, wanted, query.content);
+                return fetch_entries(folder, *file, *header, wanted, query.content);
             }
         }
         PAL_CHECK(writer_->run_alone([&]() -> Result<void> {
@@ -138,22 +147,14 @@ Result<Page> FilesStore::list(const ListQuery& query) {
         after = cursor;
     }
     const Time now = options_.clock();
-    if (query.children_of) {
-        PAL_CHECK(settle(*query.children_of, now));
-        std::vector<LogId> forks;
-        {
-            const std::shared_lock lock(mutex_);
-            for (const FilesLog* fork : candidates(query)) forks.push_back(fork->header().log);
-        }
-        for (const LogId& fork : forks) PAL_CHECK(settle(fork, now));
-    }
     const auto precedes = [&](const Cursor& a, const Cursor& b) {
         return query.newest_first ? b < a : a < b;
     };
     const std::shared_lock lock(mutex_);
     std::vector<std::pair<Cursor, const FilesLog*>> rows;
     for (const FilesLog* log : candidates(query)) {
-        if (expired(log->header(), now) || !matches(*log, query)) continue;
+        const bool seen = query.children_of ? as_of(*log, now).has_value() : living(*log, now);
+        if (!seen || !matches(*log, query)) continue;
         const Cursor at{sort_time(log->header(), query.sort), log->header().log};
         if (!after || precedes(*after, at)) rows.emplace_back(at, log);
     }
@@ -162,7 +163,8 @@ Result<Page> FilesStore::list(const ListQuery& query) {
                               [](const auto& row) { return row.first; });
     Page page;
     if (count < rows.size()) page.next = write_cursor(query, rows[count - 1].first);
-    for (std::size_t i = 0; i < count; ++i) page.headers.push_back(rows[i].second->header());
+    for (std::size_t i = 0; i < count; ++i)
+        if (auto header = as_of(*rows[i].second, now)) page.headers.push_back(*std::move(header));
     return page;
 }
 

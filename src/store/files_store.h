@@ -56,7 +56,6 @@ public:
 private:
     FilesStore(StoreLock lock, FilesStoreOptions options)
         : lock_(std::move(lock)), options_(std::move(options)) {}
-    Result<void> settle(const LogId& log, Time now);
     Result<void> expire(const std::vector<LogId>& due, Time now);
     std::vector<LogId> due_around(FilesLog& log, Time now) const;
     std::vector<FilesLog*> candidates(const ListQuery& query) const;

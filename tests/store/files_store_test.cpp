@@ -295,6 +295,29 @@ TEST_P(Whole, a_time_to_live_of_the_store_is_what_conversations_get_that_name_no
     EXPECT_FALSE(open_store(url("other") + "?ttl=0s"));
 }
 
+TEST_P(Whole, reading_what_has_expired_destroys_nothing) {
+    Time now{std::chrono::hours(1)};
+    const auto store = open_good(url("live"), {.clock = [&] { return now; }});
+    Batch batch = batch_of("shared");
+    batch.entries.push_back(said("own"));
+    batch.patch.ttl = std::chrono::seconds(10);
+    const LogId parent = store->append({"t", "parent"}, batch)->header.log;
+    Batch fork = batch_of("fork");
+    fork.fork = ForkPoint{.parent = parent, .at = Seq{1}, .messages = 1};
+    fork.patch.ttl = std::optional<Duration>();
+    ASSERT_TRUE(store->append({"t", "kid"}, fork));
+    now += std::chrono::seconds(10);  // the clock goes wrong
+    EXPECT_EQ(store->head(parent)->end, Seq{1});
+    EXPECT_EQ(store->read(parent, {})->size(), 1U);
+    EXPECT_EQ(store->read(parent, {.ranges = {{Seq{2}, Seq{2}}}})->size(), 0U);
+    EXPECT_EQ(store->list({.tenant = "t", .children_of = parent})->headers.size(), 1U);
+    const std::string tenants[] = {"t"};
+    EXPECT_TRUE(store->check(tenants)->findings.empty());
+    now -= std::chrono::seconds(10);
+    EXPECT_EQ(store->head(ConversationId{"t", "parent"})->end, Seq{2});
+    EXPECT_EQ(text_of(store->read(parent, {})->back()), "own");
+}
+
 TEST_P(Whole, repairing_a_sound_store_finds_nothing) {
     const auto store = open_good(url("live"));
     ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
