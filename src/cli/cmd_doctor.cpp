@@ -52,11 +52,28 @@ void print_report(Output& out, const CheckReport& report, const Durability* dura
                                      : std::to_string(report.findings.size()) + " findings");
 }
 
+void print_report_json(Output& out, const CheckReport& report, const Durability* durability) {
+    std::string line, kept;
+    JsonWriter writer(line);
+    write_check_report(writer, report);
+    JsonWriter level(kept);
+    level.begin_object();
+    if (durability) {
+        level.field("level", durability->level);
+        level.key("process_killed").boolean(durability->process_killed);
+        level.key("power_cut").boolean(durability->power_cut);
+    }
+    level.end_object();
+    // In front of the report's own fields; null where the store could not be opened.
+    line.insert(1, "\"durability\":" + (durability ? kept : "null") + ",");
+    out.json_line(std::move(line));
+}
+
 int finish(Invocation& call, CheckReport report, const Durability* durability) {
     for (Finding& finding : report.findings)
         finding.message = without_advice(std::move(finding.message));
     if (call.json())
-        print_json(call.out, write_check_report, report);
+        print_report_json(call.out, report, durability);
     else
         print_report(call.out, report, durability);
     return report.findings.empty() ? 0 : 1;

@@ -48,13 +48,18 @@ constexpr Flag erase_flag_table[] = {
     {"dry-run", "", "Only shows which would go."},
 };
 
-void print_receipt(Invocation& call, const std::string& name, const Receipt& receipt) {
+void print_receipt(Invocation& call, const std::string& name, bool many, const Receipt& receipt) {
     if (call.json()) {
-        print_json(call.out, write_receipt, receipt);
+        std::string line;
+        JsonWriter out(line);
+        write_receipt(out, receipt);
+        line.insert(1, "\"id\":" + json_string(name) + ",");
+        call.out.json_line(std::move(line));
         return;
     }
-    call.out.line((name.empty() ? "" : printable(name) + ": ") + "erased " +
-                  std::to_string(receipt.entries) + " entries");
+    call.out.line((many ? printable(name) + ": " : "") + "erased " +
+                  std::to_string(receipt.entries) +
+                  " entries, with their summaries and their words in the search index");
     if (receipt.kept_for.empty()) return;
     std::string forks;
     for (const std::string& fork : receipt.kept_for)
@@ -135,7 +140,7 @@ Result<int> run_erase(Invocation& call) {
                         receipt.error().message +
                             "; if it has expired, `pal erase --expired` removes its words");
         if (!receipt) return std::unexpected(receipt.error());
-        print_receipt(call, many ? name.id : "", *receipt);
+        print_receipt(call, name.id, many, *receipt);
     }
     return 0;
 }

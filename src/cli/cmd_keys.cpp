@@ -153,7 +153,13 @@ Result<int> rotate_keys(Invocation& call) {
     if (!to || call.settings.encryption_key.empty())
         return fail(ErrorCode::invalid_request,
                     "pal keys rotate needs --encryption-key OLD and --to NEW");
+    PAL_TRY(old, read_master_keys(call.settings.encryption_key));
     PAL_TRY(masters, read_master_keys(*to + "," + call.settings.encryption_key));
+    if (old.size() == 1 && old.front().id == masters.front().id)
+        return fail(ErrorCode::invalid_request,
+                    "--to names the master key that is in use, " + old.front().id +
+                        ": make another with `pal keys new FILE`",
+                    "--to");
     PAL_TRY(inner, open_store(call.settings.store, {.create = false, .raw = true}));
     PAL_TRY(sealed, SealedStore::is_sealed(*inner));
     if (!sealed) return fail(ErrorCode::invalid_request, "this store is not encrypted");
@@ -161,6 +167,8 @@ Result<int> rotate_keys(Invocation& call) {
     if (call.json())
         call.out.json_line("{\"changed\":" + std::to_string(changed) + ",\"master\":\"" +
                            masters.front().id + "\"}");
+    else if (changed == 0)
+        call.out.line("every key is sealed with the master key " + masters.front().id + " already");
     else
         call.out.line("sealed " + std::to_string(changed) + " keys with the master key " +
                       masters.front().id + "; destroy the old one to make old backups unreadable");

@@ -46,7 +46,6 @@ sigset_t block_signals() {
     return signals;
 }
 
-
 // In the audit log of the server's own tenant: a store tells how many went, not whose.
 void note_sweep(Store& store, const std::string& tenant, const Result<std::size_t>& swept) {
     if (!swept || *swept == 0) return;
@@ -79,17 +78,19 @@ void wait_for_stop(const sigset_t& signals, Serving& serving, const Invocation& 
     }
 }
 
-void announce(Invocation& call, const std::string& address) {
+void announce(Invocation& call, const std::string& address, const Durability& durability) {
     const std::string url = (call.settings.tls_cert.empty() ? "http://" : "https://") + address;
     if (call.json()) {
         call.out.json_line("{\"listen\":" + json_string(address) + ",\"url\":" + json_string(url) +
-                           ",\"store\":" + json_string(call.settings.store) + "}");
+                           ",\"store\":" + json_string(call.settings.store) +
+                           ",\"durability\":" + json_string(durability.level) + "}");
         return;
     }
     call.out.line("palimpsest listens on " + url + " (store " + printable(call.settings.store) +
                   ", model " + printable(call.settings.model) + ")");
     call.out.line("try: curl " + url +
                   "/api/v1/chat -H 'Content-Type: application/json' -d '{\"message\":\"Hello\"}'");
+    call.out.line("what it acknowledges is kept: " + printable(durability.level));
     call.out.line("Ctrl-C stops it");
 }
 
@@ -168,7 +169,7 @@ Result<int> run_serve(Invocation& call) {
     options.tls = identity;
     if (identity) options.store_port = door.port;
     PAL_TRY(server, Server::start(memory, std::move(models), std::move(options)));
-    announce(call, authority(listen));
+    announce(call, authority(listen), memory.store().durability());
     PAL_CHECK(call.out.flush());
     Serving serving{.settings = settings,
                     .memory = memory,

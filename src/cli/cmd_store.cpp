@@ -1,6 +1,7 @@
 // copy, backup: a store as a whole.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -17,6 +18,35 @@ constexpr Flag copy_flag_table[] = {
     {"to-encryption-key", "SOURCE", "Encrypts the copy: file:PATH, env:NAME or command:COMMAND."},
     {"all-tenants", "", "Every tenant, not only --tenant."},
 };
+
+void print_copy_json(Invocation& call, const CopyReport& report) {
+    std::string line;
+    JsonWriter out(line);
+    out.begin_object();
+    out.key("conversations").number(report.conversations).key("there").number(report.there);
+    out.key("entries").number(report.entries).key("records").number(report.records);
+    out.key("failures").begin_array();
+    for (const CopyFailure& failure : report.failures) {
+        out.begin_object().field("what", failure.what);
+        out.key("copied_to").number(failure.copied.value).key("end").number(failure.end.value);
+        out.field("code", error_info(failure.error.code).name);
+        out.field("message", failure.error.message).end_object();
+    }
+    out.end_array().end_object();
+    call.out.json_line(std::move(line));
+}
+
+void print_copy(Invocation& call, const CopyReport& report) {
+    call.out.line("copied " + std::to_string(report.conversations) + " conversations, " +
+                  std::to_string(report.entries) + " entries, " + std::to_string(report.records) +
+                  " records; " + std::to_string(report.there) + " were there already");
+    for (const CopyFailure& failure : report.failures)
+        call.out.line("not whole: " + printable(failure.what) + ", " +
+                      std::to_string(failure.copied.value) + " of " +
+                      std::to_string(failure.end.value) +
+                      " entries: " + printable(failure.error.message));
+}
+
 }  // namespace
 
 extern const Flags copy_flags;
@@ -37,17 +67,17 @@ Result<int> run_copy(Invocation& call) {
     const auto report = copy_store(call.memory->store(), *target, options);
     bar.clear();
     if (!report) return std::unexpected(report.error());
-    if (call.json()) {
-        call.out.json_line("{\"conversations\":" + std::to_string(report->conversations) +
-                           ",\"there\":" + std::to_string(report->there) +
-                           ",\"entries\":" + std::to_string(report->entries) +
-                           ",\"records\":" + std::to_string(report->records) + "}");
-        return 0;
-    }
-    call.out.line("copied " + std::to_string(report->conversations) + " conversations, " +
-                  std::to_string(report->entries) + " entries, " + std::to_string(report->records) +
-                  " records; " + std::to_string(report->there) + " were there already");
-    return 0;
+    call.json() ? print_copy_json(call, *report) : print_copy(call, *report);
+    if (report->failures.empty()) return 0;
+    const auto damaged =
+        std::ranges::find(report->failures, ErrorCode::internal,
+                          [](const CopyFailure& failure) { return failure.error.code; });
+    const CopyFailure& worst =
+        damaged == report->failures.end() ? report->failures.front() : *damaged;
+    return fail(worst.error.code, std::to_string(report->failures.size()) +
+                                      " could not be copied whole: " + printable(worst.what) +
+                                      ": " + worst.error.message +
+                                      ". Everything else is there; `pal copy` again goes on");
 }
 
 Result<int> run_backup(Invocation& call) {

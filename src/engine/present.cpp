@@ -276,6 +276,9 @@ void write_receipt(JsonWriter& out, const Receipt& receipt) {
     for (const std::string& name : receipt.kept_for) out.string(name);
     out.end_array().key("remains").begin_array();
     for (const std::string& place : receipt.remains) out.string(place);
+    // Memory::erase takes these with the entries, or fails.
+    out.end_array().key("gone_with_it").begin_array();
+    out.string("summaries, edits, checkpoints").string("words and vectors of the search index");
     out.end_array().end_object();
 }
 

@@ -120,8 +120,11 @@ constexpr Schema table[] = {
         "logs":{"$ref":"#/components/schemas/Count"},"kept_for":{"type":"array",
         "items":{"type":"string"},"description":"conversations that still share some of it"},
         "remains":{"type":"array","items":{"type":"string"},
-        "description":"where bytes of it may still be"}}})",
-     R"({"entries":12,"logs":1,"kept_for":[],"remains":[]})"},
+        "description":"where bytes of it may still be"},
+        "gone_with_it":{"type":"array","items":{"type":"string"},
+        "description":"what else was removed, for people"}}})",
+     R"({"entries":12,"logs":1,"kept_for":[],"remains":[],
+        "gone_with_it":["summaries, edits, checkpoints","words and vectors of the search index"]})"},
 
     // ---- the log and the view -------------------------------------------------------------------
     {"NewMessages",

@@ -1,7 +1,7 @@
 #include "store/copy.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -21,8 +21,9 @@ public:
     Copier(Store& from, Store& to, CopyReport& report) : from_(from), to_(to), report_(report) {}
 
     Result<void> conversation(const Header& header) {
-        PAL_TRY(fresh, log(header));
-        fresh ? ++report_.conversations : ++report_.there;
+        PAL_TRY(outcome, copied(header));
+        if (outcome == Outcome::written) ++report_.conversations;
+        if (outcome == Outcome::there) ++report_.there;
         return {};
     }
     // Names that were only lent go, once all forks are there.
@@ -35,6 +36,22 @@ public:
         return {};
     }
     Result<void> records(const RecordSpace& space) {
+        const Result<void> done = records_of(space);
+        if (done || !is_of_one(done.error())) return done;
+        report_.failures.push_back({.what = "records " + space.space, .error = done.error()});
+        return {};
+    }
+
+private:
+    enum class Outcome : std::uint8_t { written, there, failed };
+
+    // A fault of one conversation, not of a store.
+    static bool is_of_one(const Error& error) {
+        return error.code != ErrorCode::unavailable && error.code != ErrorCode::no_space &&
+               error.code != ErrorCode::outcome_unknown && error.code != ErrorCode::unauthorized;
+    }
+
+    Result<void> records_of(const RecordSpace& space) {
         RecordQuery query{.tenant = space.tenant, .space = space.space, .limit = page_rows};
         for (;;) {
             PAL_TRY(page, from_.list_records(query));
@@ -44,25 +61,47 @@ public:
         }
     }
 
-private:
-    // What it was forked from comes first. True when something was written.
-    Result<bool> log(const Header& header) {
-        if (!done_.insert(header.log).second) return false;
+    // What it was forked from comes first; as much of that as is there may be enough.
+    Result<Outcome> copied(const Header& header) {
+        const auto [at, first] = done_.try_emplace(header.log, Outcome::failed);
+        if (!first) return at->second;
         if (header.parent) {
-            PAL_TRY(parent, from_.head(*header.parent));
-            PAL_CHECK(log(parent));
+            const auto parent = from_.head(*header.parent);
+            if (!parent && !is_of_one(parent.error())) return std::unexpected(parent.error());
+            if (parent) PAL_CHECK(copied(*parent));
         }
+        Seq next = header.base + 1;
+        const Result<bool> wrote = log(header, next);
+        if (!wrote && !is_of_one(wrote.error())) return std::unexpected(wrote.error());
+        if (!wrote)
+            report_.failures.push_back({name_of(header).id, next - 1, header.end, wrote.error()});
+        const Outcome outcome = !wrote   ? Outcome::failed
+                                : *wrote ? Outcome::written
+                                         : Outcome::there;
+        return done_[header.log] = outcome;
+    }
+
+    static ConversationId name_of(const Header& header) {
         const bool nameless = header.name.id.empty();
-        const ConversationId name{header.name.tenant,
-                                  nameless ? passing_name(header.log) : header.name.id};
+        return {header.name.tenant, nameless ? passing_name(header.log) : header.name.id};
+    }
+
+    // True when something was written. `next`: the first seq that is not there, also on failure.
+    Result<bool> log(const Header& header, Seq& next) {
+        const bool nameless = header.name.id.empty();
+        const ConversationId name = name_of(header);
         const auto there = to_.head(header.log);
         if (!there && there.error().code != ErrorCode::not_found)
             return std::unexpected(there.error());
         if (nameless && (!there || !there->name.id.empty())) lent_.push_back(name);
         if (there && there->end >= header.end) return false;
-        Seq next = there ? there->end + 1 : header.base + 1;
+        if (there) next = there->end + 1;
         if (!there) PAL_CHECK(create(name, header));
-        while (next <= header.end) PAL_CHECK(entries(name, header, next));
+        while (next <= header.end) {
+            if (entries(name, header, next, batch_entries)) continue;
+            // One by one, up to the entry that is to blame.
+            while (next <= header.end) PAL_CHECK(entries(name, header, next, 1));
+        }
         return true;
     }
 
@@ -84,10 +123,11 @@ private:
             fork.basis = basis;
             batch.fork = fork;
         }
-        const auto made = to_.append(name, batch);
-        if (!made) return std::unexpected(made.error());
-        if (made->created) return {};
-        return fail(ErrorCode::conflict, "the target has another conversation \"" + name.id + "\"");
+        if (to_.head(name))
+            return fail(ErrorCode::conflict,
+                        "the target has another conversation \"" + name.id + "\"");
+        PAL_CHECK(to_.append(name, batch));
+        return {};
     }
 
     // The newest basis at or below the fork point, along the chain.
@@ -106,8 +146,9 @@ private:
         return Seq{};
     }
 
-    Result<void> entries(const ConversationId& name, const Header& header, Seq& next) {
-        const Seq last = std::min(header.end, next + (batch_entries - 1));
+    Result<void> entries(const ConversationId& name, const Header& header, Seq& next,
+                         std::size_t most) {
+        const Seq last = std::min(header.end, next + (most - 1));
         PAL_TRY(found, from_.read(header.log, {.ranges = {{next, last}}}));
         if (found.empty())
             return fail(ErrorCode::internal, "entry " + std::to_string(next.value) + " of \"" +
@@ -141,7 +182,7 @@ private:
     Store& from_;
     Store& to_;
     CopyReport& report_;
-    std::set<LogId> done_;
+    std::map<LogId, Outcome> done_;
     std::vector<ConversationId> lent_;
 };
 

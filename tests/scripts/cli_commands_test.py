@@ -356,7 +356,7 @@ class Edits(PalTest):
         self.assertEqual(receipt["kept_for"], ["b"])
         self.fails(4, "not_found", "view", "a")
         self.assertEqual(self.shown("b"), [1])
-        self.assertRegex(self.ok("erase", "b").out, r"\Aerased \d+ entries\n\Z")
+        self.assertRegex(self.ok("erase", "b").out, r"\Aerased \d+ entries, with their summaries and their words in the search index\n\Z")
         self.fails(4, "not_found", "erase", "b")
 
 
@@ -412,7 +412,9 @@ class Other(PalTest):
         self.say("a", "one")
         done = self.ok("doctor")
         self.assertIn("nothing is wrong", done.out)
-        self.assertEqual(self.ok("doctor", "--json").json()["findings"], [])
+        report = self.ok("doctor", "--json").json()
+        self.assertEqual(report["findings"], [])
+        self.assertTrue(report["durability"]["power_cut"])
 
     def test_doctor_on_a_damaged_file_says_so(self):
         self.ok("append", "a", stdin="\n".join([HELLO] * 500))

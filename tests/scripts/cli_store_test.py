@@ -62,6 +62,33 @@ class Store(PalTest):
                              self.ok("log", name, "--json", "--store", self.store("sqlite", "back")).out)
         self.fails(2, "invalid_request", "copy", "--store", self.store("sqlite"))
 
+    def test_a_copy_goes_on_behind_what_is_damaged_or_taken(self):
+        source, target = self.store("files", "f"), self.store("sqlite", "t")
+        for name in ("a", "b", "c", "d"):
+            lines = [json.dumps({"role": "user", "content": f"{name}{i} MARK"}) for i in range(4)]
+            self.ok("append", name, "--store", source, stdin="\n".join(lines))
+        for folder, _, names in os.walk(self.path("f")):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    data = file.read()
+                if b"b2 MARK" in data:
+                    with open(os.path.join(folder, name), "wb") as file:
+                        file.write(data.replace(b"b2 MARK", b"b2 MURK"))
+        self.ok("append", "c", "--store", target, stdin=json.dumps(CHAT[0]))
+        mine = self.ok("show", "c", "--json", "--store", target).out
+        for _ in range(2):
+            done = self.pal("copy", "--json", "--store", source, "--to", target)
+            self.assertEqual(done.status, 70, done.err)
+            failed = {row["what"]: row for row in json.loads(done.out)["failures"]}
+            self.assertEqual(sorted(failed), ["b", "c"])
+            self.assertEqual((failed["b"]["copied_to"], failed["b"]["end"]), (2, 4))
+            self.assertEqual(failed["b"]["code"], "internal")
+            self.assertEqual(failed["c"]["code"], "conflict")
+        for name, entries in (("a", 4), ("b", 2), ("c", 1), ("d", 4)):
+            log = self.ok("log", name, "--json", "--store", target).lines()
+            self.assertEqual(len(log), entries, name)
+        self.assertEqual(self.ok("show", "c", "--json", "--store", target).out, mine)
+
     def test_a_backup_of_a_store_that_a_server_holds(self):
         for kind in KINDS:
             url = self.store(kind, "live_" + kind)
@@ -86,6 +113,7 @@ class Store(PalTest):
             self.assertEqual(self.ok("show", "a", "--json", "--store", url, *key).json()["title"], "CANARY-7")
             self.fails(3, "forbidden", "log", "a", "--store", url)
             self.fails(3, "forbidden", "erase", "a", "--store", url, "--encryption-key", "file:" + self.path("k2"))
+            self.fails(2, "invalid_request", "keys", "rotate", "--store", url, *key, "--to", key[1])
             self.ok("keys", "rotate", "--store", url, *key, "--to", "file:" + self.path("k2"))
             self.fails(3, "forbidden", "log", "a", "--store", url, *key)
             new = ["--encryption-key", "file:" + self.path("k2")]
@@ -110,6 +138,8 @@ class Store(PalTest):
             self.assertEqual(sorted(would.split()), ["a", "c"])
             done = self.ok("erase", "--owner", "ann", "--json", "--store", url).lines()
             self.assertEqual([r["entries"] for r in done], [1, 1])
+            self.assertEqual(sorted(r["id"] for r in done), ["a", "c"])
+            self.assertIn("search index", str(done[0]["gone_with_it"]))
             self.assertTrue(done[0]["remains"])
             self.assertEqual(self.ok("erase", "--older-than", "1h", "--store", url).out, "")
             self.assertEqual([h["id"] for h in self.ok("list", "--json", "--store", url).lines()], ["b"])
