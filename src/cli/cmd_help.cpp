@@ -21,6 +21,58 @@ void print_stores(Output& out) {
     table.print(out);
 }
 
+// ---- the same as JSON ---------------------------------------------------------------------------
+
+void write_setting(JsonWriter& out, const Setting& setting) {
+    out.begin_object().field("name", setting.name).field("flag", "--" + setting_flag(setting));
+    out.field("environment", setting_environment(setting)).field("value", setting.value);
+    out.field("default", setting_text(setting, Settings{})).field("help", setting.help);
+    out.end_object();
+}
+
+void write_command(JsonWriter& out, const Command& command) {
+    out.begin_object().field("command", command.name).field("arguments", command.synopsis);
+    out.field("help", command.help).key("flags").begin_array();
+    if (command.flags)
+        for (const Flag& flag : *command.flags) {
+            out.begin_object().field("flag", "--" + std::string(flag.name));
+            out.field("value", flag.value).field("help", flag.help).end_object();
+        }
+    out.end_array().key("settings").begin_array();
+    for (const Setting* setting : settings_of(command)) write_setting(out, *setting);
+    out.end_array();
+    if (command.more_help) out.field("more", command.more_help());
+    out.end_object();
+}
+
+void write_error_row(JsonWriter& out, const ErrorInfo& row) {
+    out.begin_object().field("code", row.name).key("http").number(row.http_status);
+    out.key("exit").number(row.exit_status).key("retry").boolean(row.retry);
+    out.field("meaning", row.meaning).end_object();
+}
+
+void write_store_row(JsonWriter& out, const StoreKind& row) {
+    out.begin_object().field("store", std::string(row.scheme) + ":").field("help", row.help);
+    out.end_object();
+}
+
+// A line for each row of the table that is asked for; false when there is no such table.
+bool print_topic_json(Output& out, const std::string& topic) {
+    if (topic.empty())
+        for (const Command& command : command_table()) print_json(out, write_command, command);
+    else if (topic == "settings")
+        for (const Setting& setting : setting_table()) print_json(out, write_setting, setting);
+    else if (topic == "errors")
+        for (const ErrorInfo& row : error_table()) print_json(out, write_error_row, row);
+    else if (topic == "stores")
+        for (const StoreKind& row : store_kinds()) print_json(out, write_store_row, row);
+    else if (const Command* command = find_command(topic))
+        print_json(out, write_command, *command);
+    else
+        return false;
+    return true;
+}
+
 constexpr std::string_view bash_script = R"(_pal() {
     local word=${COMP_WORDS[COMP_CWORD]} command= i
     for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -56,6 +108,7 @@ std::string bash_completion() {
 
 Result<int> run_help(Invocation& call) {
     const std::string topic = call.arguments.size() ? call.arguments[0] : "";
+    if (call.json() && print_topic_json(call.out, topic)) return 0;
     if (topic.empty())
         call.out.write(general_help());
     else if (topic == "settings")

@@ -35,6 +35,8 @@ struct Command {
     // Before the store is opened: what may take long (standard input) must not hold up others.
     Result<void> (*prepare)(Invocation& call) = nullptr;
     std::string_view storeless_flag = {};  // with this flag no store is opened
+    std::string (*more_help)() = nullptr;  // what its help says after the flags
+    bool always = false;                   // settings that cannot be read do not stop it
 };
 
 // THE table; main.cpp.

@@ -61,6 +61,7 @@ std::string command_help(const Command& command) {
         for (const Flag& flag : *command.flags)
             text += flag_line(std::string(flag.name), flag.value, flag.help) + "\n";
     }
+    if (command.more_help) text += "\n" + command.more_help();
     text +=
         "\nsettings (also from the environment and palimpsest.toml, see `pal help settings`):\n";
     for (const Setting* setting : settings_of(command)) {

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/open.h"
+#include "engine/foreign.h"
 #include "net/message.h"
 
 namespace palimpsest {
@@ -73,6 +74,10 @@ constexpr auto store_scope = static_cast<std::uint8_t>(SettingScope::store);
 constexpr auto chat_scopes = static_cast<std::uint8_t>(SettingScope::model);
 constexpr StoreUse none = StoreUse::none, read = StoreUse::read, write = StoreUse::write;
 
+std::string kinds_help() {
+    return "kinds (docs/IMPORT.md says what each carries):\n" + foreign_kinds_help();
+}
+
 // clang-format off
 constexpr Command table[] = {
     // name, arguments, what it does, store, settings, flags, function
@@ -128,9 +133,9 @@ constexpr Command table[] = {
      write, 0, &erase_flags, run_erase},
     {"import", "FILE...",
      "Bring in conversations of other programs, or redis://HOST:PORT/DB of PromptKit; print ids.",
-     write, 0, &import_flags, run_import},
+     write, 0, &import_flags, run_import, nullptr, {}, kinds_help},
     {"export", "ID", "Write a conversation out, whole or in another program's format.",
-     read, 0, &export_flags, run_export},
+     read, 0, &export_flags, run_export, nullptr, {}, kinds_help},
     {"copy", "", "Copy a store into another; can be broken off and repeated.",
      read, 0, &copy_flags, run_copy},
     {"backup", "FILE", "Take a consistent copy of a live sqlite or files store.",
@@ -155,11 +160,11 @@ constexpr Command table[] = {
     {"decode", "[FILE]", "Give the text of a JSON array of token ids.",
      none, 0, &encode_flags, run_decode, prepare_document},
     {"help", "[COMMAND]", "Explain a command, or: settings, errors, stores.",
-     none, 0, nullptr, run_help},
+     none, 0, nullptr, run_help, nullptr, {}, nullptr, true},
     {"version", "", "Print the version.",
-     none, 0, nullptr, run_version},
+     none, 0, nullptr, run_version, nullptr, {}, nullptr, true},
     {"completion", "bash", "Print a completion script: source <(pal completion bash).",
-     none, 0, nullptr, run_completion},
+     none, 0, nullptr, run_completion, nullptr, {}, nullptr, true},
 };
 // clang-format on
 
@@ -231,7 +236,12 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
         return 0;
     }
     PAL_CHECK(check_count(command, arguments));
-    PAL_TRY(settings, settings_from(command, arguments));
+    auto read_settings = settings_from(command, arguments);
+    if (!read_settings && command.always) {
+        read_settings = Settings{};
+        read_settings->json = arguments.has("json");
+    }
+    PAL_TRY(settings, std::move(read_settings));
     Invocation call{.command = command, .settings = settings, .arguments = arguments, .out = out};
     call.read_settings = [&] { return settings_from(command, arguments); };
     if (command.prepare) PAL_CHECK(command.prepare(call));

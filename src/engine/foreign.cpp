@@ -1,24 +1,30 @@
-// The table of foreign kinds, how one is recognised, and those that are our own formats.
+// The table of foreign kinds, how one is recognised, and what a kind leaves of the header.
 #include "engine/foreign.h"
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/json_write.h"
+#include "engine/foreign_parts.h"
 
 namespace palimpsest {
 namespace {
 
-// The first line, or all of it when it is one JSON text.
-std::optional<JsonDocument> first_document(std::string_view text) {
-    if (auto whole = parse_json(text)) return std::move(*whole);
-    while (!text.empty() && (text.front() == '\n' || text.front() == ' ')) text.remove_prefix(1);
-    if (auto line = parse_json(text.substr(0, text.find('\n')))) return std::move(*line);
-    return std::nullopt;
+// ---- recognising --------------------------------------------------------------------------------
+
+// Whether one of the first lines passes, or all of it when it is one JSON text.
+bool any_document(std::string_view text, bool (*passes)(JsonValue document)) {
+    if (const auto whole = parsed(text)) return passes(whole->root());
+    constexpr int lines_tried = 40;  // Before the first message there may be some of other kinds.
+    for (int i = 0; i < lines_tried && !text.empty(); ++i) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (const auto document = parsed(line); document && passes(document->root())) return true;
+    }
+    return false;
 }
 
 bool has_all(std::string_view text, std::initializer_list<std::string_view> keys) {
-    const auto document = first_document(text);
+    const auto document = parsed(text);
     return document && std::ranges::all_of(keys, [&](std::string_view key) {
                return document->root().find(key).has_value();
            });
@@ -35,62 +41,112 @@ bool is_koog(std::string_view text) {
 }
 bool is_promptkit(std::string_view text) {
     return has_all(text, {"messages", "user_id"}) || has_all(text, {"messages", "meta"}) ||
-           has_all(text, {"Messages", "UserID"});
+           has_all(text, {"Messages", "ID"});
 }
 bool is_claude_code(std::string_view text) {
-    return has_all(text, {"sessionId", "type"}) || has_all(text, {"type", "leafUuid"});
+    return any_document(text, [](JsonValue line) {
+        return line.find("type") && (line.find("sessionId") || line.find("leafUuid"));
+    });
 }
 bool is_codex(std::string_view text) {
-    return has_all(text, {"timestamp", "type", "payload"});
+    return any_document(text, [](JsonValue line) {
+        const bool now = line.find("timestamp") && line.find("type") && line.find("payload");
+        const bool before = line.find("id") && line.find("timestamp") && !line.find("type") &&
+                            (line.find("instructions") || line.find("git") || line.find("cwd"));
+        return now || before || line.find("record_type");
+    });
 }
 bool is_responses(std::string_view text) {
-    const auto document = first_document(text);
+    const auto document = parsed(text);
     if (!document) return false;
-    auto root = document->root();
-    if (const auto items = root.find("items")) root = *items;
-    if (!root.is_array() || root.size() == 0) return false;
-    const JsonValue first = *root.elements().begin();
-    const auto type = first.find("type");
-    return type && !first.find("role") ? true : type && type->string() == "message";
+    JsonValue root = document->root();
+    if (root.find("input") && !root.find("messages")) return true;
+    for (const std::string_view field : {"items", "data"})
+        if (const auto items = root.find(field); items && items->is_array()) root = *items;
+    for (const JsonValue item : root.elements()) {
+        const std::string_view type = text_of(item, "type");
+        if (type == "message" || (!type.empty() && !item.find("role"))) return true;
+    }
+    return false;
 }
 bool is_anthropic(std::string_view text) {
-    return text.find("\"tool_use\"") != text.npos || text.find("\"tool_result\"") != text.npos;
+    const auto document = parsed(text);
+    if (!document) return false;
+    const JsonValue root = document->root();
+    if (root.find("system") && root.find("messages")) return true;
+    for (const JsonValue message : root.find("messages").value_or(root).elements())
+        if (const auto content = message.find("content"))
+            for (const JsonValue block : content->elements()) {
+                const std::string_view type = text_of(block, "type");
+                if (type.contains("tool_") || type.ends_with("thinking") || block.find("source"))
+                    return true;
+            }
+    return false;
 }
 bool is_anything(std::string_view) {
     return true;
 }
-
-template <FormatId format>
-Result<ForeignConversation> read_own(std::string_view text) {
-    ForeignConversation found{.format = format};
-    PAL_TRY(messages, read_messages(format, make_bytes(std::string(text))));
-    for (const Message& message : messages)
-        found.messages.push_back({.json = std::string(view_of(message.raw))});
-    return found;
-}
-
-template <FormatId format>
-Result<ForeignText> write_own(const ForeignSource& source) {
-    PAL_TRY(rendered, render(format, source.messages));
-    return ForeignText{write_list(rendered.messages) + "\n", rendered.lost};
+bool is_never(std::string_view) {
+    return false;
 }
 
 // In the order in which they are tried.
 constexpr ForeignKind kinds[] = {
-    {"goaitools", "state blob of goaitools", is_goaitools, read_goaitools, write_goaitools},
-    {"ailoop", "ConversationSnapshot of ailoop", is_ailoop, read_ailoop, write_ailoop},
-    {"koog", "checkpoint of Koog", is_koog, read_koog, write_koog},
-    {"promptkit", "state of PromptKit: a Redis value, its parts, or a folder", is_promptkit,
-     read_promptkit, write_promptkit},
-    {"claude_code", "session file of Claude Code (JSON Lines)", is_claude_code, read_claude_code,
-     write_claude_code},
-    {"codex", "session file of Codex (JSON Lines)", is_codex, read_codex, write_codex},
-    {"openai_responses", "items of the Responses API", is_responses,
-     read_own<FormatId::openai_responses>, write_own<FormatId::openai_responses>},
-    {"anthropic", "messages of the Anthropic API", is_anthropic, read_own<FormatId::anthropic>,
-     write_own<FormatId::anthropic>},
-    {"openai_chat", "messages of Chat Completions", is_anything, read_own<FormatId::openai_chat>,
-     write_own<FormatId::openai_chat>},
+    {"goaitools",
+     "state blob of goaitools",
+     is_goaitools,
+     read_goaitools,
+     write_goaitools,
+     {.keys = "provider goaitools"}},
+    {"ailoop",
+     "ConversationSnapshot of ailoop",
+     is_ailoop,
+     read_ailoop,
+     write_ailoop,
+     {.pins = true, .keys = "ailoop"}},
+    {"koog",
+     "checkpoint of Koog",
+     is_koog,
+     read_koog,
+     write_koog,
+     {.keys = "koog checkpointId createdAt nodePath version"}},
+    {"promptkit",
+     "state of PromptKit: one JSON value; --to FOLDER or redis://... its own layouts",
+     is_promptkit,
+     read_promptkit,
+     write_promptkit,
+     {.owner = true, .metadata = true}},
+    {"promptkit_parts",
+     "the same as PromptKit's Redis keys hold it, in one JSON object",
+     is_never,
+     read_promptkit,
+     write_promptkit_parts,
+     {.owner = true, .metadata = true}},
+    {"claude_code",
+     "session file of Claude Code (JSON Lines)",
+     is_claude_code,
+     read_claude_code,
+     write_claude_code,
+     {.title = true}},
+    {"codex", "session file of Codex (JSON Lines)", is_codex, read_codex, write_codex, {}},
+    {"openai_responses",
+     "items of the Responses API: a list, a request, a page",
+     is_responses,
+     read_responses_items,
+     write_responses_items,
+     {}},
+    {"anthropic",
+     "messages of the Anthropic API: a list or a request",
+     is_anthropic,
+     read_anthropic_messages,
+     write_anthropic_messages,
+     {}},
+    {"openai_chat",
+     "messages of Chat Completions: a list or a request",
+     is_anything,
+     read_chat_messages,
+     write_chat_messages,
+     {}},
 };
 
 Result<const ForeignKind*> kind_named(std::string_view name) {
@@ -102,10 +158,54 @@ Result<const ForeignKind*> kind_named(std::string_view name) {
     return fail(ErrorCode::invalid_request, "there is no such format; there are: " + known);
 }
 
+// ---- what a kind leaves -------------------------------------------------------------------------
+
+bool has_word(std::string_view words, std::string_view word) {
+    while (!words.empty()) {
+        const std::string_view first = words.substr(0, words.find(' '));
+        if (first == word) return true;
+        words.remove_prefix(std::min(words.size(), first.size() + 1));
+    }
+    return false;
+}
+
+void report_metadata(const Header& header, const Carried& carried, std::vector<std::string>& lost) {
+    const auto document = parsed(header.metadata);
+    if (!document || carried.metadata) return;
+    std::string names;
+    for (const auto& [key, value] : document->root().members())
+        if (!has_word(carried.keys, key)) names += (names.empty() ? "" : ", ") + std::string(key);
+    if (!names.empty()) lost.push_back("metadata: " + names);
+}
+
+void report_header(const ForeignSource& source, const Carried& carried,
+                   std::vector<std::string>& lost) {
+    const Header& header = source.header;
+    if (!header.owner.empty() && !carried.owner) lost.emplace_back("the owner");
+    if (!header.title.empty() && !carried.title) lost.emplace_back("the title");
+    if (!header.policy.empty()) lost.emplace_back("the policy");
+    if (header.ttl) lost.emplace_back("the time to live");
+    report_metadata(header, carried, lost);
+    if (!carried.pins && std::ranges::find(source.pinned, true) != source.pinned.end())
+        lost.emplace_back("pins");
+    if (source.edited)
+        lost.emplace_back("edits of the view (compactions, retractions): the whole log is written");
+}
+
 }  // namespace
 
 std::span<const ForeignKind> foreign_kinds() {
     return kinds;
+}
+
+std::string foreign_kinds_help() {
+    std::string text;
+    for (const ForeignKind& kind : kinds) {
+        std::string name = "  " + std::string(kind.name);
+        name.resize(22, ' ');
+        text += name + std::string(kind.help) + "\n";
+    }
+    return text;
 }
 
 Result<ForeignConversation> read_foreign(std::string_view name, std::string_view text) {
@@ -120,7 +220,9 @@ Result<ForeignConversation> read_foreign(std::string_view name, std::string_view
 
 Result<ForeignText> write_foreign(std::string_view name, const ForeignSource& source) {
     PAL_TRY(kind, kind_named(name));
-    return kind->write(source);
+    PAL_TRY(text, kind->write(source));
+    report_header(source, kind->carried, text.lost);
+    return text;
 }
 
 }  // namespace palimpsest

@@ -40,9 +40,11 @@ public:
     explicit Conversion(const Format& to) : to_(to) {}
 
     Result<void> add(const Message& message) {
+        const std::size_t index = added_++;
         if (message.format == to_.id && !is_prompt(message)) {
             flush();
             rendered_.messages.push_back(message);
+            origins_.push_back(index);
             return {};
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
@@ -60,6 +62,7 @@ public:
             pending_->strings.splice_after(pending_->strings.before_begin(), neutral.strings);
         } else {
             pending_ = std::move(neutral);
+            pending_from_ = index;
         }
         return {};
     }
@@ -68,6 +71,7 @@ public:
         flush();
         return std::move(rendered_);
     }
+    const std::vector<std::size_t>& origins() const { return origins_; }
 
 private:
     // A leading system message of a format that has a field for it.
@@ -105,10 +109,12 @@ private:
         if (!carries_nothing(*pending_))
             for (std::string& raw : written) {
                 auto message = read_message(to_.id, make_bytes(std::move(raw)));
-                if (message)
+                if (message) {
                     rendered_.messages.push_back(std::move(*message));
-                else
+                    origins_.push_back(pending_from_);
+                } else {
                     rendered_.lost.push_back("message: " + message.error().message);
+                }
             }
         pending_.reset();
         documents_.clear();
@@ -118,6 +124,8 @@ private:
     const Format& to_;
     Rendered rendered_;
     std::optional<NeutralMessage> pending_;
+    std::size_t added_ = 0, pending_from_ = 0;
+    std::vector<std::size_t> origins_;
     // What the pending message's views point into.
     std::vector<JsonDocument> documents_;
     std::vector<Bytes> raws_;
@@ -137,10 +145,13 @@ Result<void> accept(std::span<const Violation> violations) {
 
 }  // namespace
 
-Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages) {
+Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages,
+                                  std::vector<std::size_t>* origins) {
     Conversion conversion(format_of(to));
     for (const Message& message : messages) PAL_CHECK(conversion.add(message));
-    return conversion.take();
+    Rendered rendered = conversion.take();
+    if (origins) *origins = conversion.origins();
+    return rendered;
 }
 
 Result<Rendered> render(FormatId to, std::span<const Message> messages,

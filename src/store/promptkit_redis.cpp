@@ -3,9 +3,11 @@
 #include "store/promptkit_redis.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "base/json.h"
 #include "base/json_write.h"
 #include "store/redis_client.h"
 #include "store/redis_store.h"
@@ -55,8 +57,10 @@ public:
         PAL_TRY(messages, list(key + ":messages"));
         PAL_TRY(summaries, list(key + ":summaries"));
         PAL_TRY(metadata, hash(key + ":metadata"));
+        PAL_TRY(named, lists(key));
         return "{\"meta\":" + meta.text + ",\"messages\":" + messages +
-               ",\"summaries\":" + summaries + ",\"metadata\":" + metadata + "}";
+               ",\"summaries\":" + summaries + ",\"metadata\":" + metadata + ",\"lists\":" + named +
+               "}";
     }
 
 private:
@@ -82,28 +86,93 @@ private:
         return out;
     }
 
+    // The lists that the conversation names. Their items are whatever a program put there: those
+    // that are no JSON are shown as text.
+    Result<std::string> lists(const std::string& key) {
+        PAL_TRY(names, ask({"SMEMBERS", key + ":lists"}));
+        std::string out;
+        JsonWriter json(out);
+        json.begin_object();
+        for (const RedisReply& name : names.items) {
+            PAL_TRY(items, ask({"LRANGE", key + ":list:" + name.text, "0", "-1"}));
+            json.key(name.text).begin_array();
+            for (const RedisReply& item : items.items)
+                parse_json(item.text) ? json.raw(item.text) : json.string(item.text);
+            json.end_array();
+        }
+        json.end_object();
+        return out;
+    }
+
     RedisClient& client_;
     const std::string stem_;
 };
+
+struct KitPlace {
+    RedisOptions connection = {};
+    std::string prefix = {};
+    std::optional<Duration> ttl = {};
+};
+
+Result<KitPlace> read_place(std::string_view url) {
+    PAL_TRY(options, read_redis_url(url));
+    if (options.connection.cluster)
+        return fail(ErrorCode::invalid_request,
+                    "PromptKit's keys are on one server, not in a cluster");
+    const bool named = url.find("prefix=") != url.npos;
+    return KitPlace{options.connection, named ? options.prefix : "promptkit", options.ttl};
+}
+
+// All but the meta, which is the claim to the id; each key lives as long as it does.
+std::vector<RedisCommand> commands_for(const PromptkitState& state, const KitPlace& place) {
+    const std::string key = place.prefix + ":conversation:" + state.id;
+    std::vector<RedisCommand> commands;
+    const auto add = [&](std::vector<std::string> words) {
+        commands.push_back({.key = words[1], .words = std::move(words), .effect = Effect::writes});
+    };
+    for (const std::string& message : state.messages) add({"RPUSH", key + ":messages", message});
+    for (const auto& [name, value] : state.metadata)
+        add({"HSET", key + ":metadata", "user." + name, value});
+    add({"SADD", place.prefix + ":conversations:index", state.id});
+    const std::string user = place.prefix + ":user:" + state.owner + ":conversations";
+    if (!state.owner.empty()) add({"SADD", user, state.id});
+    if (!place.ttl) return commands;
+    const std::string ttl = std::to_string(place.ttl->count());
+    for (const std::string& name : {key + ":meta", key + ":messages", key + ":metadata", user})
+        add({"PEXPIRE", name, ttl});
+    return commands;
+}
 
 }  // namespace
 
 Result<std::size_t> read_promptkit_redis(
     std::string_view url,
     const std::function<Result<void>(const std::string& id, const std::string& state)>& take) {
-    PAL_TRY(options, read_redis_url(url));
-    if (options.connection.cluster)
-        return fail(ErrorCode::invalid_request,
-                    "PromptKit's keys are read from one server, not from a cluster");
-    const bool named = url.find("prefix=") != url.npos;
-    PAL_TRY(client, RedisClient::open(options.connection, {}));
-    KitReader reader(*client, named ? options.prefix : "promptkit");
+    PAL_TRY(place, read_place(url));
+    PAL_TRY(client, RedisClient::open(place.connection, {}));
+    KitReader reader(*client, place.prefix);
     PAL_TRY(ids, reader.ids());
     for (const std::string& id : ids) {
         PAL_TRY(state, reader.state(id));
         PAL_CHECK(take(id, state));
     }
     return ids.size();
+}
+
+Result<void> write_promptkit_redis(std::string_view url, const PromptkitState& state) {
+    PAL_TRY(place, read_place(url));
+    PAL_TRY(client, RedisClient::open(place.connection, {}));
+    const std::string key = place.prefix + ":conversation:" + state.id;
+    const auto there = fail(ErrorCode::conflict, "PromptKit has a conversation \"" + state.id +
+                                                     "\" there already; delete it there first");
+    PAL_TRY(whole, client->run({.key = key, .words = {"EXISTS", key}}));
+    if (whole.number != 0) return there;
+    PAL_TRY(claimed, client->run({.key = key + ":meta",
+                                  .words = {"SET", key + ":meta", state.meta, "NX"},
+                                  .effect = Effect::writes}));
+    if (claimed.is_nil()) return there;
+    PAL_CHECK(client->run_all(commands_for(state, place)));
+    return {};
 }
 
 }  // namespace palimpsest

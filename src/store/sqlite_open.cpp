@@ -49,7 +49,8 @@ Result<std::unique_ptr<Store>> open_sqlite_store(std::string_view rest,
     const std::size_t mark = std::min(rest.find('?'), rest.size());
     chosen.path = rest.substr(0, mark);
     if (chosen.path.empty() || chosen.path.find('\0') != std::string::npos)
-        return fail(ErrorCode::invalid_request, "sqlite: needs the path of a file", "store");
+        return fail(ErrorCode::invalid_request,
+                    "sqlite: needs the path of a file, as in sqlite:palimpsest.db", "store");
     if (chosen.path.starts_with(":"))
         return fail(ErrorCode::invalid_request,
                     "sqlite: needs the path of a file; for a store in memory use memory:", "store");

@@ -143,8 +143,22 @@ TEST(promptkit_in_redis, is_read_as_it_lies_there) {
     EXPECT_EQ(found["a:1"],
               R"({"meta":{"id":"a:1","user_id":"ann"},"messages":[{"role":"user","content":"hi"},)"
               R"({"role":"assistant","content":"hello"}],"summaries":[],)"
-              R"("metadata":{"user.topic":"\"birds\""}})");
+              R"("metadata":{"user.topic":"\"birds\""},"lists":{"notes":["x"]}})");
     EXPECT_EQ(found["old"], R"({"ID":"old","Messages":[]})");
+
+    const PromptkitState state{.id = "b",
+                               .owner = "ann",
+                               .meta = R"({"id":"b"})",
+                               .messages = {R"({"role":"user"})", R"({"role":"assistant"})"},
+                               .metadata = {{"k", "1"}}};
+    const auto written = write_promptkit_redis(at_port(server, "", "0"), state);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_EQ(redis("lrange " + stem + "b:messages 1 1"), "{\"role\":\"assistant\"}\n");
+    EXPECT_EQ(redis("hget " + stem + "b:metadata user.k"), "1\n");
+    EXPECT_EQ(redis("smembers promptkit:user:ann:conversations"), "b\n");
+    EXPECT_NE(redis("pttl " + stem + "b:meta"), "-1\n");
+    EXPECT_EQ(write_promptkit_redis(at_port(server, "", "0"), state).error().code,
+              ErrorCode::conflict);
 }
 
 }  // namespace

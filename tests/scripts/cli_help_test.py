@@ -57,6 +57,28 @@ class Help(PalTest):
     def test_stores(self):
         self.assertRegex(self.ok("help", "stores").out, r"(?m)^sqlite:")
 
+    def test_the_kinds_of_imports_and_exports_are_named_and_documented(self):
+        kinds = re.findall(r"(?m)^  ([a-z_]+)  +\S", self.ok("help", "export").out.split("kinds (")[1])
+        self.assertEqual(len(kinds), 10)
+        self.assertIn("promptkit_parts", kinds)
+        self.assertIn(self.ok("help", "export").out.split("kinds (")[1].split("\n\n")[0],
+                      self.ok("help", "import").out)
+        with open(f"{SOURCE}/docs/IMPORT.md") as file:
+            documented = re.findall(r"(?m)^\| `([a-z_]+)` \|", file.read())
+        self.assertEqual(documented, kinds)
+
+    def test_settings_that_cannot_be_read_do_not_stop_it(self):
+        self.write("palimpsest.toml", "tennant = 'x'\n")
+        self.fails(2, "invalid_request", "list")
+        self.assertTrue(self.ok("help", "view").out.startswith("usage: pal view"))
+        self.assertIn("version", self.ok("version", "--json").json())
+
+    def test_is_given_as_json_too(self):
+        self.assertEqual([row["command"] for row in self.ok("help", "--json").lines()], COMMANDS)
+        view = self.ok("help", "view", "--json").json()
+        self.assertIn("--at", [flag["flag"] for flag in view["flags"]])
+        self.assertEqual(len(self.ok("help", "errors", "--json").lines()), 14)
+
     def test_version(self):
         number = self.ok("version", "--json").json()["version"]
         self.assertRegex(number, r"\A\d+\.\d+\.\d+\Z")

@@ -32,6 +32,17 @@ class Store(PalTest):
         self.ok("pin", "a", "1", "--store", url, *extra)
         self.ok("fork", "a", "b", "--store", url, *extra)
 
+    def test_an_export_with_a_gap_is_refused(self):
+        self.ok("append", "a", "--ttl", "90d", stdin=json.dumps(CHAT))
+        lines = self.ok("export", "a").out.splitlines(keepends=True)
+        target = self.store("sqlite", "target")
+        for name, kept, told in (("gap", lines[:2] + lines[3:], "line 3: seq 2 is expected here, not 3"),
+                                 ("short", lines[:-1], "it ends with seq 3 of 4")):
+            file = self.write(name, "".join(kept))
+            self.assertIn(told, self.fails(2, "invalid_request", "import", file, "--store", target))
+        self.ok("import", self.write("whole", "".join(lines)), "--store", target)
+        self.assertEqual(self.ok("show", "a", "--json", "--store", target).json()["ttl_ms"], 90 * 86400000)
+
     def test_what_is_exported_comes_back_the_same(self):
         for kind in KINDS:
             url = self.store(kind, "from_" + kind)
@@ -231,6 +242,29 @@ class Foreign(PalTest):
         self.write("conv-p/messages.jsonl", "".join(json.dumps(m) + "\n" for m in messages))
         self.assertEqual(self.ok("import", "conv-p").out, "p\n")
         self.assertEqual(self.ok("log", "p", "--json").lines()[0]["at"], "2026-01-02T03:04:05.000Z")
+
+    def test_a_folder_of_promptkit_is_written_and_read_whole(self):
+        state = {"id": "p", "user_id": "ann", "system_prompt": "Be brief.", "messages": [
+            {"role": "user", "content": "Hello"}], "metadata": {"k": "v"}}
+        self.ok("import", self.write("state", json.dumps(state)))
+        self.ok("import", self.write("state", json.dumps(state)), "--id", "q")
+        for name in ("p", "q"):
+            self.assertEqual(self.ok("export", name, "--as", "promptkit", "--to", "kit").out, "")
+        with open(self.path("kit/conv-p/state.json")) as file:
+            head = json.load(file)
+        self.assertEqual((head["user_id"], head["metadata"]), ("ann", {"k": "v"}))
+        self.fails(5, "conflict", "export", "p", "--to", "kit")
+        self.fails(2, "invalid_request", "export", "p", "--as", "koog", "--to", "kit")
+        os.makedirs(self.path("kit/conv-q/lists"))
+        self.write("kit/conv-q/lists/notes.jsonl", "{}\n")
+        with open(self.path("kit/conv-q/messages.jsonl"), "a") as file:
+            file.write('{"role":"assis')
+        other = "sqlite:" + self.path("other")
+        done = self.pal("import", "kit", "--store", other)
+        self.assertEqual((done.status, done.out), (0, "p\nq\n"), done.err)
+        self.assertIn("q: not carried: the list notes of 1 items", done.err)
+        self.assertIn("q: not carried: the last line of messages.jsonl: it is torn", done.err)
+        self.assertEqual(self.ok("show", "q", "--json", "--store", other).json()["metadata"], {"k": "v"})
 
     def test_koog(self):
         info = {"timestamp": "2026-01-02T03:04:05Z"}
