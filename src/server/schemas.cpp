@@ -124,7 +124,8 @@ constexpr Schema table[] = {
         "gone_with_it":{"type":"array","items":{"type":"string"},
         "description":"what else was removed, for people"}}})",
      R"({"entries":12,"logs":1,"kept_for":[],"remains":[],
-        "gone_with_it":["summaries, edits, checkpoints","words and vectors of the search index"]})"},
+        "gone_with_it":["summaries, edits, checkpoints",
+        "words and vectors of the search index"]})"},
 
     // ---- the log and the view -------------------------------------------------------------------
     {"NewMessages",
