@@ -48,7 +48,6 @@ bench: packages
 	@cmake --build build/release -j $(JOBS) --target benches pal
 	@missed=""; for program in build/release/bench_*; do [ -x "$$program" ] && [ -f "$$program" ] || continue; name=$$(basename $$program); echo "== $$name"; \
 	    if [ -f bench/*/$$name.py ]; then python3 bench/*/$$name.py "$$program"; else "$$program"; fi || missed="$$missed $$name"; done; \
-	echo "== bench_gateway"; python3 bench/server/bench_gateway.py build/release || missed="$$missed bench_gateway"; \
 	[ -z "$$missed" ] || { echo "goals missed by:$$missed"; exit 1; }
 
 eval: packages

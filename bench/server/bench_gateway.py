@@ -1,120 +1,55 @@
 #!/usr/bin/env python3
-"""bench_gateway.py BUILD: what the gateway adds to a request and to an event of a stream.
+"""bench_gateway.py PROGRAM: what the gateway adds to a request and to an event of a stream.
 
-One client, kept connections, one upstream; the arms take turns, request by request, so that the
-machine treats them alike. `direct` is the upstream itself; nginx is measured where it is installed,
-LiteLLM's proxy and Portkey's gateway, for plain requests, where their registries can be reached
-(PEERS=0 leaves them out).
-Stateful turns are on SQLite with full durability; the time of two fdatasync is measured beside them.
+PROGRAM is build/.../bench_gateway, which is the upstream, the bare relay and the clients (epoll, one
+thread each), so that none of them is what is measured; `pal` stands beside it. Connections are kept,
+arms take turns, and goals are ratios within one run. nginx comes from the machine or from apt,
+LiteLLM's proxy and Portkey's gateway from their registries (PEERS=0 leaves these two out).
+Stateful turns are on SQLite with full durability; two fdatasync are measured beside them.
 """
 import json
 import os
+import resource
 import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from peer_gateways import start_litellm, start_portkey
+from peer_gateways import find_nginx, start_litellm, start_portkey
 
-BUILD = os.path.abspath(sys.argv[1])
+PROGRAM = os.path.abspath(sys.argv[1])
+BUILD = os.path.dirname(PROGRAM)
 PAL = os.path.join(BUILD, "pal")
-ROUNDS, EVENTS = 400, 100
-REPLY = json.dumps({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
-    {"index": 0, "message": {"role": "assistant", "content": "word " * 50}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 9, "completion_tokens": 50, "total_tokens": 59}}).encode()
+STREAMS, EVENTS_HELD = 2000, 8
+missed = []
 
 
-def read_chunks(reader):
-    body = b""
-    while size := int(reader.readline().split(b";")[0], 16):
-        body += reader.read(size)
-        reader.readline()
-    reader.readline()
-    return body
+def goal(text, value, most):
+    print(f"  {text}: {value:.2f}, goal {most:.2f}" + ("" if value <= most else "  MISSED"))
+    if value > most:
+        missed.append(text)
 
 
-def read_request(reader):
-    """Headers and body, of an answer too."""
-    length, chunked = 0, False
-    while (line := reader.readline()) not in (b"\r\n", b""):
-        if line.lower().startswith(b"content-length:"):
-            length = int(line.split(b":")[1])
-        chunked |= line.lower().startswith(b"transfer-encoding: chunked")
-    return read_chunks(reader) if chunked else reader.read(length)
+def run(*words):
+    """Each line that the program prints, as a number."""
+    done = subprocess.run([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, text=True, timeout=600)
+    if done.returncode:
+        sys.exit("bench_gateway " + " ".join(map(str, words)) + " failed")
+    return [float(line) for line in done.stdout.split()]
 
 
-def send_events(connection):
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-                       b"Transfer-Encoding: chunked\r\n\r\n")
-    for _ in range(EVENTS):
-        time.sleep(0.002)
-        delta = {"choices": [{"index": 0, "delta": {"content": f"@{time.monotonic_ns()}@"}}]}
-        event = f"data: {json.dumps(delta)}\n\n".encode()
-        connection.sendall(b"%x\r\n%s\r\n" % (len(event), event))
-    end = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    connection.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(end), end))
-
-
-def serve(connection):
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    reader = connection.makefile("rb")
-    while body := read_request(reader):
-        if b'"stream":true' in body.replace(b" ", b""):
-            send_events(connection)
-        else:
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                               b"Content-Length: %d\r\n\r\n%s" % (len(REPLY), REPLY))
-
-
-def start_upstream():
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def accept():
-        while True:
-            connection, _ = listener.accept()
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-    threading.Thread(target=accept, daemon=True).start()
-    return listener.getsockname()[1]
-
-
-class Client:
-    def __init__(self, port, path="/v1/chat/completions", headers=""):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.reader = self.socket.makefile("rb")
-        self.path, self.headers = path, headers
-
-    def send(self, body):
-        data = json.dumps(body).encode()
-        self.socket.sendall(f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{self.headers}"
-                            f"Content-Type: application/json\r\nContent-Length: {len(data)}"
-                            f"\r\n\r\n".encode() + data)
-
-    def ask(self, body):
-        """Seconds until the whole answer is there."""
-        start = time.perf_counter()
-        self.send(body)
-        assert b" 200 " in self.reader.readline()
-        read_request(self.reader)
-        return time.perf_counter() - start
-
-    def delays(self, body):
-        """Seconds from the upstream's write of an event to its arrival here."""
-        self.send(body)
-        assert b" 200 " in self.reader.readline()
-        found = []
-        while (line := self.reader.readline()) != b"0\r\n":
-            if line.count(b"@") == 2:
-                found.append((time.monotonic_ns() - int(line.split(b"@")[1])) / 1e9)
-        self.reader.readline()
-        return found
+def start_end(*words):
+    """The upstream or the relay, and its port; it ends when its input does."""
+    process = subprocess.Popen([PROGRAM, *map(str, words)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    return process, int(process.stdout.readline())
 
 
 def start_pal(folder, upstream):
+    os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "palimpsest.toml"), "w") as file:
         file.write(f'[models.m]\nproxy = "none"\nurl = "http://127.0.0.1:{upstream}/v1"\n')
     process = subprocess.Popen([PAL, "serve", "--listen", "127.0.0.1:0", "--json", "--model", "m",
@@ -122,7 +57,7 @@ def start_pal(folder, upstream):
     return process, int(json.loads(process.stdout.readline())["listen"].rsplit(":", 1)[1])
 
 
-def start_nginx(folder, upstream):
+def start_nginx(program, folder, upstream):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     paths = "".join(f"{name}_temp_path {folder}; "
@@ -132,7 +67,7 @@ def start_nginx(folder, upstream):
 events {{}} http {{ access_log off; {paths} upstream up {{ server 127.0.0.1:{upstream}; keepalive 16; }}
 server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://up; proxy_http_version 1.1;
 proxy_set_header Connection ""; proxy_buffering off; }} }} }}""")
-    process = subprocess.Popen(["nginx", "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
+    process = subprocess.Popen([program, "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
     time.sleep(0.5)
     return process, port
 
@@ -147,19 +82,6 @@ def start_peers(folder, upstream):
     return [peer for peer in peers if not peer.reason]
 
 
-def tried(peer):
-    """A client of it, once it has answered; None: it does not."""
-    body = {"model": "m", "messages": [{"role": "user", "content": "warm up"}]}
-    try:
-        client = Client(peer.port, headers=peer.headers)
-        for _ in range(20):
-            client.ask(body)
-        return client
-    except (AssertionError, OSError) as error:
-        print(f"{peer.name}: skipped, it does not answer ({error!r})")
-        return None
-
-
 def two_syncs(folder):
     times = []
     with open(os.path.join(folder, "sync"), "wb") as file:
@@ -170,56 +92,101 @@ def two_syncs(folder):
                 file.flush()
                 os.fdatasync(file.fileno())
             times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return statistics.median(times) * 1e6
 
 
-def measure(arms, peers, folder):
-    times, delays = {name: [] for name in {**arms, **peers}}, {name: [] for name in arms}
-    for number in range(ROUNDS):
-        body = {"model": "m", "messages": [{"role": "user", "content": f"question {number}"}]}
-        for name, client in {**arms, **peers}.items():
-            times[name].append(client.ask(body))
-    for number in range(5):
-        body = {"model": "m", "stream": True,
-                "messages": [{"role": "user", "content": f"stream {number}"}]}
-        for name, client in arms.items():
-            delays[name] += client.delays(body)
-    return times, delays, two_syncs(folder)
+def added(arms, rounds, clients):
+    """Microseconds that each arm adds to the upstream's own time."""
+    times = dict(zip(arms, run("ask", rounds, clients, *arms.values())))
+    for name, took in times.items():
+        print(f"  {name:13} {took:7.0f} us, adds {took - times['direct']:7.0f} us")
+    return {name: took - times["direct"] for name, took in times.items()}
+
+
+def measure_requests(arms, peers, folder):
+    for clients, rounds in ((1, 1000), (16, 60)):
+        print(f"{clients} client{'s' * (clients > 1)}, one request each at a time")
+        adds = added(arms, rounds, clients)
+        if "nginx" not in arms:
+            continue
+        goal(f"pass-through to nginx, {clients} clients", adds["pass-through"] / adds["nginx"], 1.2)
+        if clients == 1:
+            syncs = two_syncs(folder)
+            print(f"  two fdatasync: {syncs:.0f} us")
+            goal("stateful to 2 nginx and two fdatasync",
+                 adds["stateful"] / (2 * adds["nginx"] + syncs), 1)
+    if peers:
+        adds = added({**peers, "pass-through": arms["pass-through"], "direct": arms["direct"]}, 100, 1)
+        for name in peers:
+            goal(f"pass-through to a tenth of {name}", 10 * adds["pass-through"] / adds[name], 1)
+
+
+def measure_events(arms, relay):
+    streamed = {**arms, "bare relay": relay}
+    delays = dict(zip(streamed, run("delays", 10, *streamed.values())))
+    print("an event of a stream, from its making to the client")
+    for name, delay in delays.items():
+        print(f"  {name:13} {delay:7.0f} us")
+    for name in ("pass-through", "stateful"):
+        goal(f"event of {name} to the bare relay's", delays[name] / delays["bare relay"], 1.3)
+
+
+def hold_streams(folder, upstream, header, name):
+    process, port = start_pal(os.path.join(folder, name.replace(" ", "_")), upstream)
+    try:
+        measure_held(process, f"{port}{header}", name)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def measure_held(process, arm, name):
+    held = subprocess.Popen([PROGRAM, "hold", str(STREAMS), str(arm)], stdout=subprocess.PIPE, text=True)
+    assert held.stdout.readline() == "open\n"
+    with open(f"/proc/{process.pid}/status") as status:
+        fields = dict(line.split(":", 1) for line in status)
+    megabytes, threads = int(fields["VmHWM"].split()[0]) / 1024, int(fields["Threads"])
+    events = int(held.stdout.readline())
+    held.wait()
+    print(f"{STREAMS} open streams, {name}: {megabytes:.0f} MB at most, {threads} threads, {events} events")
+    goal(f"megabytes, {name}", megabytes, 200)
+    goal(f"lost events, {name}", STREAMS * EVENTS_HELD - events, 0)
 
 
 def main():
-    upstream = start_upstream()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     processes = []
+
+    def keep(started):
+        processes.append(started[0])
+        return started
     with tempfile.TemporaryDirectory(dir=".") as folder:
         try:
-            process, port = start_pal(folder, upstream)
-            processes.append(process)
-            arms = {"direct": Client(upstream), "pass-through": Client(port),
-                    "stateful": Client(port, headers="X-Conversation-Id: bench\r\n")}
-            if shutil.which("nginx"):
-                process, nginx = start_nginx(os.path.abspath(folder), upstream)
-                processes.append(process)
-                arms["nginx"] = Client(nginx)
-            peers = {}
-            for peer in start_peers(os.path.abspath(folder), upstream):
-                processes.append(peer.process)
-                if client := tried(peer):
-                    peers[peer.name] = client
-            times, delays, syncs = measure(arms, peers, folder)
+            upstream = keep(start_end("upstream"))[1]
+            relay = keep(start_end("relay", upstream))[1]
+            port = keep(start_pal(folder, upstream))[1]
+            arms = {"direct": upstream, "pass-through": port, "stateful": f"{port},X-Conversation-Id: bench#"}
+            nginx = find_nginx(BUILD)
+            if nginx:
+                arms["nginx"] = keep(start_nginx(nginx, os.path.abspath(folder), upstream))[1]
+            else:
+                print("nginx: skipped, it is neither installed nor to be had from apt")
+            peers = {peer.name: f"{keep((peer.process, peer.port))[1]}," + peer.headers.strip()
+                     for peer in start_peers(os.path.abspath(folder), upstream)}
+            measure_requests(arms, peers, folder)
+            measure_events(arms, relay)
+            if hard < 2 * STREAMS + 100:
+                print("open streams: skipped, too few file descriptors are allowed")
+            else:
+                hold_streams(folder, upstream, "", "passed on")
+                hold_streams(folder, upstream, ",X-Conversation-Id: held#", "turns")
         finally:
             for process in processes:
                 process.terminate()
                 process.wait(30)
-    direct, delay = statistics.median(times["direct"]), statistics.median(delays["direct"])
-    for name in arms:
-        mid, event = statistics.median(times[name]), statistics.median(delays[name])
-        print(f"{name:13} request {mid * 1e6:7.0f} us, adds {(mid - direct) * 1e6:7.0f} us;  "
-              f"event {event * 1e6:6.0f} us, adds {(event - delay) * 1e6:6.0f} us")
-    print(f"two fdatasync here: {syncs * 1e6:.0f} us")
-    ours = statistics.median(times["pass-through"]) - direct
-    for name in peers:
-        theirs = statistics.median(times[name]) - direct
-        print(f"{name:13} adds {theirs * 1e6:7.0f} us, {theirs / ours:.1f} times what ours adds")
+    if missed:
+        sys.exit("goals missed: " + "; ".join(missed))
 
 
 if __name__ == "__main__":

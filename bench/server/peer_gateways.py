@@ -1,5 +1,5 @@
-"""Other gateways beside ours, fetched from their registries into the build folder: LiteLLM's proxy
-and Portkey's gateway, each as its own documents start it, in front of the same upstream."""
+"""Other gateways beside ours, fetched from their registries into the build folder: nginx, LiteLLM's
+proxy and Portkey's gateway, each as its own documents start it, in front of the same upstream."""
 import os
 import secrets
 import shutil
@@ -41,6 +41,20 @@ def wait_for(port, process, seconds=120):
         except OSError:
             time.sleep(0.2)
     return False
+
+
+def find_nginx(build):
+    """The machine's, or one from apt, unpacked into the build folder; None: there is none."""
+    if shutil.which("nginx"):
+        return shutil.which("nginx")
+    place = os.path.join(build, "peers", "nginx")
+    program = os.path.join(place, "usr", "sbin", "nginx")
+    if not os.path.exists(program):
+        reason = fetch(place, ["sh", "-c", f"cd '{place}' && apt-get -q download nginx && "
+                                           "dpkg -x nginx_*.deb ."])
+        if reason:
+            return None
+    return program if os.path.exists(program) else None
 
 
 class Peer:

@@ -53,10 +53,13 @@ void note_sweep(Store& store, const std::string& tenant, const Result<std::size_
     if (act) act->end();
 }
 
+// That it cannot be written down is no reason to keep settings that someone wants to be rid of.
 void reload_now(Serving& serving, const Invocation& call) {
+    auto act = begin_act(serving.memory.store(), serving.settings.tenant, "settings.reload", "");
     Result<Settings> next = call.read_settings();
     const Result<Reloaded> reloaded =
         next ? reload(serving, *std::move(next)) : std::unexpected(next.error());
+    if (act) act->end(reloaded ? nullptr : &reloaded.error());
     write_log_line(write_reloaded(reloaded));
 }
 

@@ -107,6 +107,13 @@ void Errand::park_until(Time until) {
     leave(nullptr);
 }
 
+void Errand::give_way() {
+    loop_.post([bell = bell_] {
+        if (*bell) (*bell)->wake();
+    });
+    park_until();
+}
+
 void Errand::wake() {
     if (!std::exchange(parked_, false)) return;
     step();

@@ -50,6 +50,9 @@ public:
     void settle(Place home);
     // On the loop's thread: until wake(), or about until then.
     void park_until(Time until = Time::max());
+    // On the loop's thread: lets those go first who are ready now. What several errands send behind
+    // it goes out in a row, which wakes whoever receives it once.
+    void give_way();
     const Bell& bell() const { return bell_; }
     Loop& loop() const { return loop_; }
 

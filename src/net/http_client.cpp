@@ -115,6 +115,7 @@ Result<void> HttpClient::send_request(Call& call) {
     const bool together = body.size() <= 64 * 1024;  // one packet; a larger body is not copied
     if (together) bytes += body;
     call.patience.restart(options_.idle_timeout_ms);
+    call.patience.give_way();
     StreamState state = connection_->stream.write_all(bytes, call.patience);
     if (state == StreamState::done && !together)
         state = connection_->stream.write_all(body, call.patience);

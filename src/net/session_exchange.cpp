@@ -107,6 +107,7 @@ void Session::start_from_worker(const HttpResponse& head) {
 }
 
 void Session::answer_from_worker(const HttpResponse& response) {
+    if (on_network()) errand_.give_way();
     const std::scoped_lock lock(out_mutex_);
     answered_ = true;
     std::string bytes = answer_head(response);

@@ -127,6 +127,10 @@ void Patience::may_block() const {
     if (errand_) errand_->go_to(Errand::Place::workers);
 }
 
+void Patience::give_way() const {
+    if (errand_ && errand_->on_network()) errand_->give_way();
+}
+
 Patience::Outcome Patience::wait(Lookout& lookout, int descriptor, short events,
                                  short* seen) const {
     return errand_ ? park(lookout, descriptor, events, seen) : wait(descriptor, events, seen);

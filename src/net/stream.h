@@ -39,6 +39,8 @@ public:
     Errand* errand() const { return errand_; }
     // What follows may block.
     void may_block() const;
+    // See Errand::give_way; on a worker, and in no errand, there is nobody to give way to.
+    void give_way() const;
 
 private:
     struct Wake {

@@ -32,13 +32,13 @@ std::string chunk_key(const std::string& id, std::size_t chunk) {
 void LiveResponse::add(std::string_view events) {
     const std::scoped_lock lock(mutex_);
     bytes_ += events;
-    changed_.notify_all();
+    tell();
 }
 
 void LiveResponse::end() {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
-    changed_.notify_all();
+    tell();
 }
 
 void LiveResponse::cancel() {
@@ -54,10 +54,40 @@ bool LiveResponse::cancelled() const {
     return cancelled_;
 }
 
+// With the lock held, as piece().
+void LiveResponse::tell() const {
+    changed_.notify_all();
+    for (const Parked& one : parked_)
+        one.loop->post([bell = one.bell] {
+            if (*bell) (*bell)->wake();
+        });
+}
+
+LiveResponse::Piece LiveResponse::piece(std::size_t from) const {
+    return {bytes_.substr(std::min(from, bytes_.size())), ended_};
+}
+
 LiveResponse::Piece LiveResponse::wait(std::size_t from, Duration patience) const {
+    if (Errand* const errand = Errand::current()) return park(*errand, from, patience);
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return ended_ || bytes_.size() > from; });
-    return {bytes_.substr(std::min(from, bytes_.size())), ended_};
+    return piece(from);
+}
+
+// Whoever rings does it through the loop, so on its thread no ring comes between looking and
+// parking.
+LiveResponse::Piece LiveResponse::park(Errand& errand, std::size_t from, Duration patience) const {
+    errand.go_to(Errand::Place::network);
+    const Errand::Time until = std::chrono::steady_clock::now() + patience;
+    std::unique_lock lock(mutex_);
+    parked_.push_back({&errand.loop(), errand.bell()});
+    while (!ended_ && bytes_.size() <= from && std::chrono::steady_clock::now() < until) {
+        lock.unlock();
+        errand.park_until(until);
+        lock.lock();
+    }
+    std::erase_if(parked_, [&](const Parked& one) { return one.bell == errand.bell(); });
+    return piece(from);
 }
 
 ResponseLog::ResponseLog(Store& store, std::string tenant, Keeper& keeper)

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/errand.h"
 #include "net/workers.h"
 #include "palimpsest/store.h"
 #include "server/keeper.h"
@@ -48,15 +49,25 @@ public:
         std::string bytes = {};
         bool ended = false;
     };
-    // What was added behind the first `from` bytes; waits for some, or for the end, for so long.
+    // What was added behind the first `from` bytes; waits for some, or for the end, for so long. An
+    // errand waits without a thread and is on the network thread afterwards.
     Piece wait(std::size_t from, Duration patience) const;
 
 private:
+    Piece park(Errand& errand, std::size_t from, Duration patience) const;
+    Piece piece(std::size_t from) const;
+    void tell() const;
+
     const std::string id_;
     const LiveOptions options_;
     std::stop_source stop_;
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
+    struct Parked {
+        Loop* loop;
+        Errand::Bell bell;
+    };
+    mutable std::vector<Parked> parked_;
     std::string bytes_;
     bool ended_ = false, cancelled_ = false;
 };

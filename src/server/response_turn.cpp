@@ -1,10 +1,11 @@
 #include "server/response_turn.h"
 
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "format/sse.h"
+#include "net/errand.h"
+#include "net/stream.h"
 #include "server/gateway.h"
 #include "server/openai_items.h"
 #include "server/request_trace.h"
@@ -14,9 +15,15 @@
 namespace palimpsest {
 namespace {
 
-constexpr auto between_looks = std::chrono::milliseconds(100);
+constexpr int looks_ms = 100;
+constexpr auto between_looks = std::chrono::milliseconds(looks_ms);
 constexpr Duration last_events = std::chrono::seconds(1);  // for a server to keep its last events
 constexpr Duration note_patience = std::chrono::seconds(2);
+
+// From where waiting has brought it to where the store may be used.
+void come_home() {
+    if (Errand* const errand = Errand::current()) errand->go_home();
+}
 
 std::int64_t now_seconds() {
     return std::chrono::floor<std::chrono::seconds>(system_now()).time_since_epoch().count();
@@ -118,8 +125,9 @@ void follow_live(const LiveResponse& live, Follower& follower, const std::stop_t
         const LiveResponse::Piece piece = live.wait(from, between_looks);
         follower.feed(piece.bytes);
         from += piece.bytes.size();
-        if (piece.ended && piece.bytes.empty()) return;
+        if (piece.ended && piece.bytes.empty()) break;
     }
+    come_home();
 }
 
 // How it ended, for a stream whose last events nobody kept.
@@ -146,14 +154,14 @@ void follow_kept(Site& site, const std::string& id, Follower& follower,
         const auto response = load_response(site, id);
         if (!response) return;
         if (response->state.is_open()) {
-            std::this_thread::sleep_for(between_looks);
+            pause_ms(looks_ms, stop);
             continue;
         }
         if (chunk == 0) return follower.feed(replay_events(response->state));
         if (ended_at == Time{}) ended_at = system_now();
         if (system_now() - ended_at > last_events)
             return follower.feed(missing_end(response->state, follower.last()));
-        std::this_thread::sleep_for(between_looks);
+        pause_ms(looks_ms, stop);
     }
 }
 
@@ -223,7 +231,9 @@ void await_response(Site& site, const std::string& id, Duration patience,
     bool cut = false;
     while (system_now() < until && !stop.stop_requested()) {
         if (const auto live = site.responses->find(id)) {
-            if (live->wait(SIZE_MAX, between_looks).ended) return;
+            const bool ended = live->wait(SIZE_MAX, between_looks).ended;
+            come_home();
+            if (ended) return;
             continue;
         }
         const auto response = load_response(site, id);
@@ -234,7 +244,7 @@ void await_response(Site& site, const std::string& id, Duration patience,
         // The answer is stored a moment before the note that says that it was cancelled.
         if (interrupted && !cut) until = std::min(until, system_now() + note_patience);
         cut |= interrupted;
-        std::this_thread::sleep_for(between_looks);
+        pause_ms(looks_ms, stop);
     }
 }
 

@@ -85,6 +85,10 @@ class Reload(PalTest):
             self.assertEqual(self.models(), {"echo", "a", "b"})
             three = json.dumps({"messages": [{"role": "user", "content": "x"}] * 3})
             self.assertEqual(self.ask("POST", "/api/v1/conversations/a/messages", three)[0], 413)
+        self.assertEqual(self.reload("")["outcome"], "done")
+        acts = self.ask("GET", "/api/v1/audit")[1]["data"]
+        self.assertEqual([row["act"] for row in acts], ["settings.reload"] * 7)
+        self.assertEqual([row["outcome"] for row in acts[:2]], ["done", "invalid_request"])
 
     def test_what_needs_a_restart_is_named_and_stays(self):
         self.start("")
