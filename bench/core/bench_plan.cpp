@@ -76,7 +76,7 @@ std::string conversation(std::size_t messages) {
     return out + "]";
 }
 
-std::vector<Item> items_of(std::vector<Message> messages) {
+Items items_of(std::vector<Message> messages) {
     std::vector<Item> items;
     for (Message& message : messages) {
         Item item;
@@ -90,10 +90,10 @@ std::vector<Item> items_of(std::vector<Message> messages) {
     return items;
 }
 
-PlanInput input_of(const std::vector<Item>& items, const MessageTools& tools,
-                   std::uint64_t window) {
+PlanInput input_of(const Items& items, const MessageTools& tools, std::uint64_t window) {
     PlanInput input;
     input.items = items;
+    input.facts = items.facts();
     input.occasion.totals = totals_of(items);
     input.occasion.budget.window = window;
     input.occasion.budget.per_message = 4;
@@ -124,7 +124,7 @@ int main() {
     std::vector<Message> messages;
     const double parsing =
         best_of(7, [&] { messages = *read_messages(FormatId::openai_chat, json); });
-    const std::vector<Item> items = items_of(std::move(messages));
+    const Items items = items_of(std::move(messages));
     std::printf("%zu messages, %.1f MB: parsing %.1f ms\n", count, double(json->size()) / 1e6,
                 parsing * 1e3);
     bool good = true;
@@ -142,7 +142,7 @@ int main() {
             static_cast<unsigned long long>(plan.used_after));
         good = good && plan.outcome == PlanOutcome::done && deciding < parsing / 10;
     }
-    const std::vector<Item> few(items.begin(), items.begin() + 100);
+    const Items few(std::vector<Item>(items.begin(), items.begin() + 100));
     const PlanInput small = input_of(few, *tools, 1'000'000'000),
                     large = input_of(items, *tools, 1'000'000'000);
     const auto ask = [&](const PlanInput& input) {

@@ -30,6 +30,8 @@ struct Item {
     std::string reason = {};  // why it is not verbatim, or why it is kept ("pinned")
 };
 
+struct ItemFacts;  // what planning asks of an item
+
 // The items of a view: a list that is never changed. Copies share it and cost nothing; a longer
 // list shares it too, as long as it is the first one that goes on from there. Items lie next to
 // each other, so it is a span wherever one is asked for. May be read by any number of threads.
@@ -49,6 +51,9 @@ public:
     const Item& back() const { return data_[size_ - 1]; }
     std::vector<Item> copy() const { return {begin(), end()}; }
 
+    // Of each item, taken down when it was added.
+    std::span<const ItemFacts> facts() const;
+
     // This list with more behind it. Costs what is added, over many calls.
     Items with(std::vector<Item> more) const;
 
@@ -56,6 +61,7 @@ private:
     struct Storage;
     std::shared_ptr<Storage> storage_;
     const Item* data_ = nullptr;
+    const ItemFacts* facts_ = nullptr;
     std::size_t size_ = 0;
 };
 

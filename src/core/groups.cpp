@@ -1,13 +1,10 @@
 // Groups and turns: what must stay together.
 //
-// One walk gives every item its group: a call opens a group, results join the group of the newest
+// Every item has its group (facts.cpp): a call opens a group, results join the group of the newest
 // call with their id, everything else is a group by itself. Sending groups in the order of their
 // first items is what keeps pairs together when two turns were written at the same time.
 #include <algorithm>
 #include <numeric>
-#include <optional>
-#include <unordered_map>
-#include <utility>
 
 #include "base/assert.h"
 #include "core/scan.h"
@@ -16,110 +13,8 @@
 namespace palimpsest {
 namespace {
 
-struct Membership {
-    std::vector<std::uint32_t> group_of;    // by item
-    std::vector<std::uint32_t> unanswered;  // by group: calls without a result
-};
-
-Treatment treatment_of(ItemKind kind) {
-    switch (kind) {
-        case ItemKind::cleared:
-            return Treatment::cleared;
-        case ItemKind::shortened:
-            return Treatment::shortened;
-        case ItemKind::summary:
-            return Treatment::folded;
-        case ItemKind::verbatim:
-        case ItemKind::recalled:
-            break;
-    }
-    return Treatment::verbatim;
-}
-
-bool starts_turn(const Item& item) {
-    return item.kind != ItemKind::summary && item.message.shape.starts_turn();
-}
-
-ItemFacts facts_of(const Item& item) {
-    const Shape& shape = item.message.shape;
-    return {.from = item.range.from,
-            .tokens = item.tokens,
-            .treatment = treatment_of(item.kind),
-            .role = shape.role,
-            .pinned = item.pinned,
-            .reasoning = shape.reasoning,
-            .starts_turn = starts_turn(item),
-            .answers = shape.role == Role::assistant && shape.calls.empty(),
-            .results = !shape.results.empty()};
-}
-
-// The calls made so far, and which of them a result answers: the newest one with its id. Results
-// mostly follow their calls at once, so an index of all ids is made only when one does not.
-class Calls {
-public:
-    struct Call {
-        std::string_view id;
-        std::uint32_t group = 0;
-        bool answered = false;
-    };
-    // The calls of one message.
-    void add(const std::vector<std::string>& ids, std::uint32_t group) {
-        if (ids.empty()) return;
-        newest_ = all_.size();
-        for (const std::string& id : ids) all_.push_back({id, group, false});
-    }
-    Call* find(std::string_view id) {
-        for (std::size_t n = all_.size(); n-- > newest_;)
-            if (all_[n].id == id) return &all_[n];
-        for (; indexed_ < all_.size(); ++indexed_) index_[all_[indexed_].id] = indexed_;
-        const auto at = index_.find(id);
-        return at == index_.end() ? nullptr : &all_[at->second];
-    }
-
-private:
-    std::vector<Call> all_;
-    std::size_t newest_ = 0, indexed_ = 0;
-    std::unordered_map<std::string_view, std::size_t> index_;
-};
-
-constexpr std::size_t ahead = 8;  // items
-
-// With `scan`, all that is asked of items later is taken down on the way.
-Membership assign_groups(std::span<const Item> items, Scan* scan = nullptr) {
-    PAL_ASSERT(items.size() < UINT32_MAX);
-    Membership out;
-    out.group_of.reserve(items.size());
-    out.unanswered.reserve(items.size());
-    if (scan) scan->facts.reserve(items.size());
-    Seq last;
-    Calls calls;
-    for (const Item& item : items) {
-        const Item& soon = items[std::min(out.group_of.size() + ahead, items.size() - 1)];
-        __builtin_prefetch(&soon.kind);
-        __builtin_prefetch(&soon.message.shape);
-        if (scan) {
-            scan->facts.push_back(facts_of(item));
-            scan->in_order &= item.range.from > last;
-            last = item.range.to;
-        }
-        const Shape& shape = item.message.shape;
-        std::optional<std::uint32_t> group;
-        for (const std::string& id : shape.results) {
-            Calls::Call* call = calls.find(id);
-            if (!call) continue;
-            if (!group) group = call->group;
-            if (!std::exchange(call->answered, true)) --out.unanswered[call->group];
-        }
-        if (!group) {
-            group = static_cast<std::uint32_t>(out.unanswered.size());
-            out.unanswered.push_back(0);
-        }
-        out.group_of.push_back(*group);
-        calls.add(shape.calls, *group);
-        out.unanswered[*group] += static_cast<std::uint32_t>(shape.calls.size());
-    }
-    PAL_ASSERT(out.group_of.size() == items.size());
-    return out;
+bool is_sorted_by_group(std::span<const ItemFacts> facts) {
+    return std::ranges::is_sorted(facts, {}, &ItemFacts::group);
 }
 
 // The first group of the newest turn that was answered: an unanswered call before it has been left
@@ -145,12 +40,12 @@ std::vector<Item> arrange(std::vector<Item> items) {
     // Moving an item can make a call known to a result that stood before it, and so move another:
     // a few rounds settle every history that is not malformed, and find_groups() takes the rest.
     for (int round = 0; round < 4; ++round) {
-        const Membership members = assign_groups(items);
-        if (std::is_sorted(members.group_of.begin(), members.group_of.end())) break;
+        const std::vector<ItemFacts> facts = facts_of(items);
+        if (is_sorted_by_group(facts)) break;
         std::vector<std::size_t> order(items.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return members.group_of[a] < members.group_of[b];
+            return facts[a].group < facts[b].group;
         });
         std::vector<Item> out;
         out.reserve(items.size());
@@ -164,41 +59,55 @@ namespace {
 
 // Where groups are interlaced all the same they count as one: a border stands only where no group
 // has members on both sides. Gives, by item, whether a group begins there.
-std::vector<bool> find_borders(const std::vector<std::uint32_t>& group_of) {
-    std::vector<bool> begins(group_of.size());
-    std::vector<std::uint32_t> least(group_of.size());
-    for (std::size_t i = group_of.size(); i-- > 0;)
-        least[i] = i + 1 < group_of.size() ? std::min(group_of[i], least[i + 1]) : group_of[i];
+std::vector<bool> find_borders(std::span<const ItemFacts> facts) {
+    std::vector<bool> begins(facts.size());
+    std::vector<std::uint32_t> least(facts.size());
+    for (std::size_t i = facts.size(); i-- > 0;)
+        least[i] = i + 1 < facts.size() ? std::min(facts[i].group, least[i + 1]) : facts[i].group;
     std::uint32_t most = 0;
-    for (std::size_t i = 0; i < group_of.size(); ++i) {
+    for (std::size_t i = 0; i < facts.size(); ++i) {
         begins[i] = i == 0 || least[i] > most;
-        most = std::max(most, group_of[i]);
+        most = std::max(most, facts[i].group);
     }
     return begins;
 }
 
+// Only what no later turn has left behind can be open.
+void mark_open(std::span<const Item> items, Scan& scan) {
+    const std::size_t live = first_live_group(scan.facts, scan.groups);
+    if (live == scan.groups.size()) return;
+    const std::size_t from = scan.groups[live].first;
+    const auto facts = scan.facts.subspan(from);
+    const auto unanswered = count_unanswered(items.subspan(from), facts);
+    for (std::size_t g = live; g < scan.groups.size(); ++g)
+        for (std::size_t i = scan.groups[g].first; i <= scan.groups[g].last; ++i)
+            scan.groups[g].open |= unanswered[scan.facts[i].group - facts.front().group] > 0;
+}
+
 }  // namespace
 
-Scan scan_items(std::span<const Item> items) {
+Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known) {
+    PAL_ASSERT(known.empty() || known.size() == items.size());
     Scan scan;
-    const Membership members = assign_groups(items, &scan);
-    const bool sorted = std::is_sorted(members.group_of.begin(), members.group_of.end());
-    const std::vector<bool> borders = sorted ? std::vector<bool>() : find_borders(members.group_of);
+    if (known.empty()) scan.own = facts_of(items);
+    scan.facts = known.empty() ? std::span<const ItemFacts>(scan.own) : known;
+    const bool sorted = is_sorted_by_group(scan.facts);
+    const std::vector<bool> borders = sorted ? std::vector<bool>() : find_borders(scan.facts);
     std::vector<Group>& groups = scan.groups;
-    groups.reserve(members.unanswered.size());
+    groups.reserve(items.size());
+    std::uint32_t before = UINT32_MAX;  // the group of the item before
     for (std::size_t i = 0; i < items.size(); ++i) {
         const ItemFacts& facts = scan.facts[i];
-        const bool begins =
-            !sorted ? borders[i] : i == 0 || members.group_of[i] != members.group_of[i - 1];
-        if (begins) groups.push_back({.first = i, .last = i});
+        scan.in_order &= facts.in_order;
+        if (sorted ? facts.group != before : borders[i]) groups.push_back({.first = i, .last = i});
+        before = facts.group;
         Group& group = groups.back();
         group.last = i;
-        group.open |= members.unanswered[members.group_of[i]] > 0;
         group.pinned |= facts.pinned;
         group.reasoning |= facts.reasoning;
         group.tokens += facts.tokens;
     }
-    for (std::size_t g = first_live_group(scan.facts, groups); g-- > 0;) groups[g].open = false;
+    mark_open(items, scan);
     scan.turns = turns_of(scan.facts, groups);
     return scan;
 }

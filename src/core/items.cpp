@@ -5,19 +5,31 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/scan.h"
 #include "palimpsest/view.h"
 
 namespace palimpsest {
 
 struct Items::Storage {
-    std::vector<Item> items = {};     // written by the holder of the newest claim alone
+    // Written by the holder of the newest claim alone, within the capacity that they began with.
+    std::vector<Item> items = {};
+    std::vector<ItemFacts> facts = {};
+    FactTaker taker = {};
     std::atomic<std::size_t> end{0};  // how much of it is claimed
 };
 
 Items::Items(std::vector<Item> items)
     : storage_(std::make_shared<Storage>()), data_(items.data()), size_(items.size()) {
-    storage_->end = items.size();
-    storage_->items = std::move(items);
+    Storage& storage = *storage_;
+    storage.end = items.size();
+    storage.items = std::move(items);
+    storage.facts.reserve(storage.items.capacity());
+    for (const Item& item : storage.items) storage.facts.push_back(storage.taker.take(item));
+    facts_ = storage.facts.data();
+}
+
+std::span<const ItemFacts> Items::facts() const {
+    return {facts_, size_};
 }
 
 Items Items::with(std::vector<Item> more) const {
@@ -27,7 +39,10 @@ Items Items::with(std::vector<Item> more) const {
     const bool fits = storage_ && size <= storage_->items.capacity() &&
                       storage_->end.compare_exchange_strong(expected, size);
     if (fits) {
-        for (Item& item : more) storage_->items.push_back(std::move(item));
+        for (Item& item : more) {
+            const Item& added = storage_->items.emplace_back(std::move(item));
+            storage_->facts.push_back(storage_->taker.take(added));
+        }
         Items longer = *this;
         longer.size_ = size;
         return longer;

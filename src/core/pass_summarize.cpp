@@ -169,8 +169,12 @@ std::vector<Groups> by_size(const PassInput& input, const Groups& all, std::size
 
 // Runs of groups that stand next to each other: what is protected (pins, system messages) parts
 // them, and each run has its own summary, in its place.
-std::vector<Groups> by_runs(const Groups& all) {
+std::vector<Groups> by_runs(Groups all) {
     std::vector<Groups> out;
+    if (all.back() - all.front() + 1 == all.size()) {
+        out.push_back(std::move(all));
+        return out;
+    }
     for (auto from = all.begin(); from != all.end();) {
         const auto gap = std::adjacent_find(
             from, all.end(), [](std::size_t a, std::size_t b) { return a + 1 != b; });
@@ -181,12 +185,12 @@ std::vector<Groups> by_runs(const Groups& all) {
     return out;
 }
 
-std::vector<Groups> divide(const PassInput& input, const Groups& all, const Options& options) {
+std::vector<Groups> divide(const PassInput& input, Groups all, const Options& options) {
     const std::string& mode = options.order.mode;
     if (all.empty()) return {};
     if (mode == "rolling") return by_messages(input, all, options.batch);
     if (mode == "chunked") return by_size(input, all, options.chunk_tokens);
-    return by_runs(all);
+    return by_runs(std::move(all));
 }
 
 PassResult fold(const PassInput& given, Options options) {
@@ -207,7 +211,7 @@ PassResult fold(const PassInput& given, Options options) {
             if (old) older.groups.push_back(g);
             return old;
         });
-    for (Groups& part : divide(input, all, options)) {
+    for (Groups& part : divide(input, std::move(all), options)) {
         // A summary by itself is as short as it gets.
         if (part.size() == 1 && is_summary(input, part[0])) continue;
         std::uint64_t before = 0;

@@ -1,6 +1,8 @@
 #include "core/plan.h"
 
 #include <algorithm>
+#include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "base/assert.h"
@@ -17,7 +19,7 @@ constexpr int rounds_max = 16;  // Each one ends nearer to the target or is the 
 struct Outline {
     std::vector<Item> own = {};  // empty while nothing was changed
     std::span<const Item> items = {};
-    std::vector<ItemFacts> facts = {};  // of the items that came in
+    std::vector<ItemFacts> facts = {};  // of the items that came in, if they came without
     std::vector<Edit> edits = {};
     std::vector<SummaryOrder> summaries = {};  // ranges name the edits
     std::uint64_t used = 0;
@@ -105,7 +107,10 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     const std::uint64_t window = input.occasion.budget.window;
     PlanInput now = input;
     now.items = outline.items;
-    if (!outline.own.empty()) now.occasion.totals = totals_of(outline.items);
+    if (outline.items.data() != input.items.data()) {
+        now.facts = {};
+        now.occasion.totals = totals_of(outline.items);
+    }
     PlanDraft draft(now, policy);
     for (std::size_t p = 0; p < passes.size(); ++p) {
         const PolicyPass& pass = passes[p];
@@ -122,7 +127,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     }
     outline.not_enough |= draft.not_enough_history();
     std::vector<PlanDraft::Made> made = draft.finish();
-    if (outline.facts.empty()) outline.facts = std::move(draft).take_facts();
+    if (outline.facts.empty() && input.facts.empty()) outline.facts = std::move(draft).take_facts();
     if (made.empty()) return false;
     const std::uint64_t used = used_after(outline, made, input.occasion.budget.per_message);
     const bool again = used < outline.used && target && used > *target;
@@ -184,51 +189,51 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
     return target;
 }
 
-// An item of the original view, by its seq.
-struct Place {
-    Seq from;
-    std::uint64_t tokens;  // before it, in the order it is sent
-    std::size_t item;
-    std::size_t owner;  // the edit that decides about it
-};
-constexpr std::size_t no_owner = SIZE_MAX;
-
-std::vector<Place> places_of(std::span<const ItemFacts> facts, const Budget& budget) {
-    std::vector<Place> places;
-    places.reserve(facts.size());
-    std::uint64_t tokens = budget.fixed();
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-        places.push_back({facts[i].from, tokens, i, no_owner});
-        tokens += facts[i].tokens + budget.per_message;
+// The original items by their seqs, and the edit that decides about each of them.
+struct Owners {
+    static constexpr std::uint32_t none = UINT32_MAX;
+    std::vector<std::uint32_t> by_seq = {};  // the items; empty: they stand in the order of seqs
+    std::vector<std::uint32_t> edit = {};    // by item
+    std::uint32_t item(std::size_t n) const {
+        return by_seq.empty() ? static_cast<std::uint32_t>(n) : by_seq[n];
     }
-    // Seqs mostly ascend as it is.
-    if (!std::ranges::is_sorted(places, {}, &Place::from))
-        std::ranges::sort(places, {}, &Place::from);
-    return places;
-}
+};
 
 // The strongest edit decides, of equals the later, as in the fold.
-void find_owners(std::vector<Place>& places, const std::vector<Edit>& edits) {
-    for (std::size_t e = 0; e < edits.size(); ++e)
-        for (auto at = std::ranges::lower_bound(places, edits[e].range.from, {}, &Place::from);
-             at != places.end() && at->from <= edits[e].range.to; ++at)
-            if (at->owner == no_owner || edits[at->owner].treatment <= edits[e].treatment)
-                at->owner = e;
+Owners find_owners(std::span<const ItemFacts> facts, const std::vector<Edit>& edits) {
+    Owners owners;
+    owners.edit.assign(facts.size(), Owners::none);
+    if (!std::ranges::is_sorted(facts, {}, &ItemFacts::from)) {
+        owners.by_seq.resize(facts.size());
+        std::iota(owners.by_seq.begin(), owners.by_seq.end(), 0u);
+        std::ranges::sort(owners.by_seq, {}, [&](std::uint32_t i) { return facts[i].from; });
+    }
+    const auto places = std::views::iota(std::size_t{0}, facts.size());
+    for (std::uint32_t e = 0; e < edits.size(); ++e)
+        for (auto n =
+                 *std::ranges::lower_bound(places, edits[e].range.from, {},
+                                           [&](auto at) { return facts[owners.item(at)].from; });
+             n < facts.size() && facts[owners.item(n)].from <= edits[e].range.to; ++n) {
+            std::uint32_t& owner = owners.edit[owners.item(n)];
+            if (owner == Owners::none || edits[owner].treatment <= edits[e].treatment) owner = e;
+        }
+    return owners;
 }
 
 // The numbers of the plan that follow from its edits and the original items.
 void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts) {
-    std::vector<Place> places = places_of(facts, input.occasion.budget);
-    find_owners(places, plan.edits);
+    const Owners owners = find_owners(facts, plan.edits);
     plan.costs.assign(plan.edits.size(), {});
     for (Edit& edit : plan.edits) edit.before.tokens = 0;
     std::size_t first_item = input.items.size();
-    for (const Place& place : places) {
-        if (place.owner == no_owner) continue;
-        plan.edits[place.owner].before.tokens += facts[place.item].tokens;
-        EditCost& cost = plan.costs[place.owner];
-        if (place.item < cost.first_item) cost = {place.item, place.tokens};
-        first_item = std::min(first_item, place.item);
+    std::uint64_t tokens = input.occasion.budget.fixed();  // before the item
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        if (const std::uint32_t owner = owners.edit[i]; owner != Owners::none) {
+            plan.edits[owner].before.tokens += facts[i].tokens;
+            if (i < plan.costs[owner].first_item) plan.costs[owner] = {i, tokens};
+            first_item = std::min(first_item, i);
+        }
+        tokens += facts[i].tokens + input.occasion.budget.per_message;
     }
     for (std::size_t e = plan.edits.size(); e-- > 0;) {
         const Edit& edit = plan.edits[e];
@@ -406,6 +411,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
     if (plan.used_after > plan.limit) {
         PlanInput now = input;
         now.items = outline.items;
+        if (now.items.data() != input.items.data()) now.facts = {};
         plan.floor = PlanDraft(now, policy).floor();
     }
     plan.edits = std::move(outline.edits);
@@ -417,7 +423,8 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
         plan.used_after = plan.used_before;
         return plan;
     }
-    set_numbers(plan, input, outline.facts);
+    set_numbers(plan, input,
+                outline.facts.empty() ? input.facts : std::span<const ItemFacts>(outline.facts));
     if (!pays(plan, policy, input.occasion)) return plan;
     order_summaries(plan, outline.summaries, policy);
     return plan;

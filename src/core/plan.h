@@ -54,8 +54,9 @@ struct Plan {
 Error unreachable_error(const Plan& plan);
 
 struct PlanInput {
-    std::span<const Item> items = {};  // arranged; as in a View
-    Occasion occasion = {};            // its totals are those of `items`
+    std::span<const Item> items = {};       // arranged; as in a View
+    std::span<const ItemFacts> facts = {};  // of the items, if they are kept; else they are found
+    Occasion occasion = {};                 // its totals are those of `items`
     const MessageTools* tools = nullptr;
     bool want_items = false;  // the plan should bring the view after it along
 };

@@ -21,12 +21,13 @@ bool takes_groups(const PlannedEdit& edit) {
 }  // namespace
 
 PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
-    : PlanDraft(input, policy, scan_items(input.items)) {}
+    : PlanDraft(input, policy, scan_items(input.items, input.facts)) {}
 
 PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy, Scan scan)
     : input_(input),
       items_(input.items),
-      facts_(std::move(scan.facts)),
+      own_facts_(std::move(scan.own)),
+      facts_(scan.facts),
       in_order_(scan.in_order),
       groups_(std::move(scan.groups)),
       turns_(std::move(scan.turns)),

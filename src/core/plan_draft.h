@@ -36,8 +36,8 @@ public:
         std::optional<SummaryOrder> summary = {};
     };
     std::vector<Made> finish() const;
-    // What the walk over the items found; the draft is done with.
-    std::vector<ItemFacts> take_facts() && { return std::move(facts_); }
+    // Of the items, if the draft had to find them; it is done with then.
+    std::vector<ItemFacts> take_facts() && { return std::move(own_facts_); }
 
 private:
     PlanDraft(const PlanInput& input, const Policy& policy, Scan scan);
@@ -67,7 +67,8 @@ private:
 
     const PlanInput& input_;
     std::span<const Item> items_;
-    std::vector<ItemFacts> facts_;
+    std::vector<ItemFacts> own_facts_;
+    std::span<const ItemFacts> facts_;
     bool in_order_ = true;
     std::vector<Group> groups_;
     std::vector<Turn> turns_;

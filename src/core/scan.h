@@ -1,8 +1,11 @@
-// One walk over the items of a view. Items lie far apart in memory: what planning asks of each of
-// them again and again is put next to each other here.
+// What planning asks of the items of a view again and again. Items lie far apart in memory: this is
+// put next to each other, once, when an item is added to its view.
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "palimpsest/compaction.h"
@@ -13,21 +16,66 @@ namespace palimpsest {
 struct ItemFacts {
     Seq from = {};  // of its range
     std::uint32_t tokens = 0;
+    std::uint32_t group = 0;   // counted in the order in which they begin
+    std::uint32_t calls = 0;   // that it makes
+    std::uint32_t closes = 0;  // calls of its own group that it is the first to answer
     Treatment treatment = Treatment::verbatim;  // folded: it is a summary
     Role role = Role::user;
-    bool pinned = false, reasoning = false;
-    bool starts_turn = false;
-    bool answers = false;  // an assistant's message without calls
-    bool results = false;  // it carries results of tools
+    bool pinned : 1 = false, reasoning : 1 = false;
+    bool starts_turn : 1 = false;
+    bool answers : 1 = false;           // an assistant's message without calls
+    bool results : 1 = false;           // it carries results of tools
+    bool in_order : 1 = true;           // its seqs are behind those of the item before
+    bool closes_elsewhere : 1 = false;  // it answers calls of other groups as well
 };
 
+bool starts_turn(const Item& item);
+
+// The calls made so far, and which of them a result answers: the newest one with its id. Results
+// mostly follow their calls at once, so an index of all ids is made only when one does not. Looks
+// into the ids it was given.
+class Calls {
+public:
+    struct Call {
+        std::string_view id;
+        std::uint32_t group = 0;
+        bool answered = false;
+    };
+    void add(const std::vector<std::string>& ids, std::uint32_t group);  // of one message
+    Call* find(std::string_view id);
+
+private:
+    std::vector<Call> all_;
+    std::size_t newest_ = 0, indexed_ = 0;
+    std::unordered_map<std::string_view, std::size_t> index_;
+};
+
+// Takes down the facts of one item after the other. The items must outlive it.
+class FactTaker {
+public:
+    ItemFacts take(const Item& item);
+
+private:
+    Calls calls_;
+    std::uint32_t groups_ = 0;
+    Seq last_;
+};
+std::vector<ItemFacts> facts_of(std::span<const Item> items);
+
+// By group, counted from that of the first item, whose group must begin with it: calls without a
+// result. The items are the last ones of a view, or all.
+std::vector<std::uint32_t> count_unanswered(std::span<const Item> items,
+                                            std::span<const ItemFacts> facts);
+
 struct Scan {
-    std::vector<ItemFacts> facts = {};  // by item
+    std::vector<ItemFacts> own = {};        // when they had to be found
+    std::span<const ItemFacts> facts = {};  // by item
     std::vector<Group> groups = {};
     std::vector<Turn> turns = {};
     bool in_order = true;  // items stand in the order of their seqs
 };
-Scan scan_items(std::span<const Item> items);
+// `known` are the facts of the items, if they are kept with them (Items::facts).
+Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known = {});
 
 std::vector<Turn> turns_of(std::span<const ItemFacts> facts, std::span<const Group> groups);
 

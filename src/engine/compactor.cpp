@@ -95,6 +95,7 @@ Planned plan_compaction(Memory::State& state, const View& view, const Occasion& 
     const auto tools = make_message_tools(state.measures->tokenizer(occasion.model.name));
     PlanInput input;
     input.items = view.items;
+    input.facts = view.items.facts();
     input.occasion = occasion;
     input.occasion.totals = view.totals;
     input.tools = tools.get();

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "core/scan.h"
 #include "palimpsest/view.h"
 
 using namespace palimpsest;
@@ -29,6 +30,18 @@ Item result(std::string id) {
 
 std::vector<Item> numbered(std::vector<Item> items) {
     for (std::size_t i = 0; i < items.size(); ++i) items[i].range = {Seq{i + 1}, Seq{i + 1}};
+    return items;
+}
+std::vector<Item> any_mixture(std::mt19937& random, int count) {
+    std::vector<Item> items;
+    for (int i = 0; i < count; ++i) {
+        std::vector<std::string> calls, results;
+        for (int n = 0; n < int(random() % 3); ++n)
+            calls.push_back(std::string(1, char('a' + random() % 4)));
+        for (int n = 0; n < int(random() % 3); ++n)
+            results.push_back(std::string(1, char('a' + random() % 4)));
+        items.push_back(said(static_cast<Role>(1 + random() % 3), calls, results));
+    }
     return items;
 }
 std::vector<std::uint64_t> order(const std::vector<Item>& items) {
@@ -118,18 +131,46 @@ TEST(groups, results_that_come_before_their_calls_never_tear_a_group_apart) {
     EXPECT_EQ(covered, items.size());
 }
 
+TEST(groups, a_result_for_two_groups_answers_the_calls_of_both) {
+    const auto items =
+        std::vector{user(), call({"a"}), call({"b"}), said(Role::tool, {}, {"b", "a"})};
+    const auto groups = find_groups(items);
+    ASSERT_EQ(groups.size(), 3u);
+    EXPECT_FALSE(groups[1].open);
+    EXPECT_FALSE(groups[2].open);
+}
+
+TEST(groups, facts_taken_down_item_by_item_are_those_of_the_whole_list) {
+    std::mt19937 random(6);
+    const auto fields = [](const ItemFacts& f) {
+        return std::vector<std::uint64_t>{f.from.value, f.tokens,   f.group,           f.calls,
+                                          f.closes,     f.in_order, f.closes_elsewhere};
+    };
+    for (int round = 0; round < 2'000; ++round) {
+        const std::vector<Item> items = numbered(any_mixture(random, 12));
+        Items grown, shorter;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            grown = grown.with({items[i]});
+            if (i == 5) shorter = grown;
+        }
+        const std::vector<ItemFacts> whole = facts_of(items);
+        ASSERT_EQ(grown.facts().size(), whole.size());
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            ASSERT_EQ(fields(grown.facts()[i]), fields(whole[i]));
+        const auto kept = scan_items(shorter, shorter.facts()).groups;
+        const auto found = find_groups(std::span(items).first(6));
+        ASSERT_EQ(kept.size(), found.size());
+        for (std::size_t g = 0; g < kept.size(); ++g) {
+            ASSERT_EQ(kept[g].last, found[g].last);
+            ASSERT_EQ(kept[g].open, found[g].open);
+        }
+    }
+}
+
 TEST(groups, any_mixture_of_calls_and_results_is_covered_by_groups_once) {
     std::mt19937 random(5);
     for (int round = 0; round < 20'000; ++round) {
-        std::vector<Item> items;
-        for (int i = 0; i < 7; ++i) {
-            std::vector<std::string> calls, results;
-            for (int n = 0; n < int(random() % 3); ++n)
-                calls.push_back(std::string(1, char('a' + random() % 4)));
-            for (int n = 0; n < int(random() % 3); ++n)
-                results.push_back(std::string(1, char('a' + random() % 4)));
-            items.push_back(said(static_cast<Role>(1 + random() % 3), calls, results));
-        }
+        const std::vector<Item> items = any_mixture(random, 7);
         const auto arranged = arrange(numbered(items));
         const auto groups = find_groups(arranged);
         std::size_t next = 0;
