@@ -28,8 +28,9 @@ struct Budget {
     std::uint64_t tools = 0;   // schemas of the tools that are sent
     std::uint64_t system = 0;  // the preamble
     std::uint32_t per_message = 0;  // what the provider adds around each message
+    std::uint32_t per_request = 0;  // and once
 
-    std::uint64_t fixed() const { return tools + system; }
+    std::uint64_t fixed() const { return tools + system + per_request; }
     // The whole request, without the answer.
     std::uint64_t used(const ViewTotals& totals) const {
         return fixed() + totals.tokens + per_message * totals.messages;

@@ -74,8 +74,9 @@ struct CompactOptions {
     // JSON or the name of a preset, see docs/POLICIES.md. Empty: the conversation's, or else the
     // one of MemoryOptions.
     std::string_view policy = {};
-    bool preview = false;    // plan it and show it, write nothing
-    std::string model = {};  // whose window is to be kept; empty: none
+    bool preview = false;                      // plan it and show it, write nothing
+    std::string model = {};                    // whose window is to be kept; empty: none
+    std::optional<std::uint64_t> window = {};  // tokens to be kept, where that is less
 };
 
 // ---- what comes back
@@ -105,6 +106,8 @@ struct CompactionReport {
     std::optional<std::uint64_t> keep_turns = {}, trigger_turns = {};
     bool clear_tool_inputs = false;
     std::vector<std::string> excluded_tools = {}, included_tools = {};
+    // By edit: the tokens of the request before its first changed byte, which a cache keeps.
+    std::vector<std::uint64_t> edit_prefixes = {};
     // What the provider's cache loses: all that is sent behind this.
     Seq first_changed = {};
     std::uint64_t first_byte = 0, prefix_tokens = 0;

@@ -1,5 +1,6 @@
-// Tokenizer: how much of a model's window a text takes. The port is three functions; everything
-// else here is the table of schemes and the ways to get a tokenizer.
+// Tokenizer: how much of a model's window a text takes. The port is three functions, and a fourth
+// for those who know what images take; everything else here is the table of schemes and the ways
+// to get a tokenizer.
 //
 // A tokenizer is immutable: one object serves all threads, and equal texts have equal counts. Work
 // that profits from memory (thousands of texts, one after another) goes through a TokenCounter,
@@ -23,6 +24,8 @@ public:
     virtual std::uint64_t count(std::string_view text) = 0;
 };
 
+struct Media;  // palimpsest/message.h
+
 class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
@@ -32,6 +35,9 @@ public:
     // Tokens of ordinary text: the spelling of a special token is text like any other. Any bytes
     // are allowed. Never fails.
     virtual std::uint64_t count(std::string_view text) const = 0;
+    // Tokens of an image, a document or a sound: by OpenAI's tiles and an average page, unless the
+    // tokenizer knows its model's rules.
+    virtual std::uint64_t count_media(const Media& media) const;
     // Forwards to count() unless the tokenizer has something better.
     virtual std::unique_ptr<TokenCounter> counter() const;
 };

@@ -3,6 +3,7 @@
 #include "cli/write_flags.h"
 #include "core/policy.h"
 #include "engine/present.h"
+#include "engine/report.h"
 
 namespace palimpsest {
 namespace {
@@ -10,10 +11,10 @@ namespace {
 constexpr Flag flags[] = {
     {"policy", "JSON|NAME|FILE", "What to do; without it the conversation's own, or balanced."},
     {"format", "F", "Compact a file in this format, without a store, and write its view."},
-    {"window", "N", "With --format: the tokens that the model takes."},
+    {"window", "N", "The tokens that the model takes."},
     {"model", "M", "The model whose window is to be kept; with --format also its tokenizer."},
-    {"report", "FILE", "With --format: write what was done as JSON."},
-    {"explain", "", "With --format: tell on standard error what was done and why."},
+    {"report", "FILE", "Write what was done as JSON."},
+    {"explain", "", "Tell on standard error what was done and why."},
     {"preview", "", "Show what would be done; write nothing."},
     key_flag,
     expect_flag,
@@ -26,6 +27,8 @@ void print_compaction(Output& out, const Compaction& compaction, bool preview) {
         words += " from " + std::to_string(compaction.tokens_before) + " to " +
                  std::to_string(compaction.tokens_after) + " tokens";
         if (!preview) words += ", entry " + std::to_string(compaction.seq.value);
+    } else if (!compaction.report.explanation.empty()) {
+        words += ": " + compaction.report.explanation;
     }
     out.line(words);
     if (compaction.edits.empty()) return;
@@ -38,19 +41,43 @@ void print_compaction(Output& out, const Compaction& compaction, bool preview) {
     table.print(out);
 }
 
+void explain(const Compaction& compaction) {
+    explain_compaction(outcome_name(compaction.outcome), compaction.report.explanation,
+                       compaction.edits);
+}
+
+Result<void> write_report(const std::string& path, const Compaction& compaction) {
+    std::string text;
+    JsonWriter out(text);
+    write_compaction(out, compaction);
+    return write_report_file(path, text);
+}
+
 }  // namespace
 
 Result<std::string> policy_argument(const std::string& text) {
     const bool json = text.find_first_not_of(" \t\r\n") == text.find('{');
-    if (text.empty() || json || !find_preset(text).empty()) return text;
-    return read_input(text);
+    if (!text.empty() && (json || !find_preset(text).empty())) return text;
+    if (!text.empty()) {
+        auto read = read_input(text);
+        if (read) return read;
+    }
+    std::string names;
+    for (const Preset& preset : presets()) names += " " + std::string(preset.name);
+    return fail(ErrorCode::invalid_request,
+                "\"" + text + "\" is neither JSON, nor a file, nor a preset; there are" + names,
+                "policy");
 }
 
 extern const Flags compact_flags;
 const Flags compact_flags = flags;
 
 Result<int> run_compact(Invocation& call) {
-    PAL_TRY(policy, policy_argument(call.arguments.get("policy").value_or("")));
+    std::string policy;
+    if (const auto given = call.arguments.get("policy")) {
+        PAL_TRY(read, policy_argument(*given));
+        policy = std::move(read);
+    }
     if (!call.memory) return run_compact_file(call, std::move(policy));
     if (call.arguments.size() == 0)
         return fail(ErrorCode::invalid_request,
@@ -61,17 +88,23 @@ Result<int> run_compact(Invocation& call) {
         policy = header.policy.empty() ? "balanced" : header.policy;
     }
     const bool preview = call.arguments.has("preview");
+    PAL_TRY(window, call.arguments.number("window"));
     PAL_TRY(compaction, call.memory->compact(call.name(),
                                              {.policy = policy,
                                               .preview = preview,
-                                              .model = call.arguments.get("model").value_or("")},
+                                              .model = call.arguments.get("model").value_or(""),
+                                              .window = window},
                                              write));
+    if (const auto report = call.arguments.get("report"))
+        PAL_CHECK(write_report(*report, compaction));
+    if (call.arguments.has("explain")) explain(compaction);
+    if (compaction.outcome == Compaction::Outcome::unreachable)
+        return std::unexpected(unreachable_error(compaction));
     if (call.json())
         print_json(call.out, write_compaction, compaction);
     else
         print_compaction(call.out, compaction, preview);
-    const bool fits = compaction.outcome != Compaction::Outcome::unreachable;
-    return fits ? 0 : error_info(ErrorCode::budget_unreachable).exit_status;
+    return 0;
 }
 
 }  // namespace palimpsest

@@ -6,6 +6,7 @@
 #include "cli/documents.h"
 #include "engine/compact_document.h"
 #include "engine/model_table.h"
+#include "engine/pooled_tokenizer.h"
 #include "engine/present.h"
 #include "palimpsest/tokenizer.h"
 #include "token/models.h"
@@ -13,7 +14,16 @@
 namespace palimpsest {
 namespace {
 
-Result<void> write_file(const std::string& path, const std::string& text) {
+// For people, beside the document: what became of which messages, and why.
+void explain(const Plan& plan, const std::vector<std::string>& repairs) {
+    explain_compaction(outcome_name(plan.outcome), plan.explanation, plan.edits);
+    for (const std::string& repair : repairs)
+        std::fprintf(stderr, "repaired: %s\n", repair.c_str());
+}
+
+}  // namespace
+
+Result<void> write_report_file(const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << text << '\n';
     file.flush();
@@ -23,21 +33,17 @@ Result<void> write_file(const std::string& path, const std::string& text) {
     return {};
 }
 
-// For people, beside the document: what became of which messages, and why.
-void explain(const Plan& plan, const std::vector<std::string>& repairs) {
-    std::fprintf(stderr, "%s: %s\n", std::string(outcome_name(plan.outcome)).c_str(),
-                 plan.explanation.empty() ? "nothing was due" : plan.explanation.c_str());
-    for (const Edit& edit : plan.edits)
+void explain_compaction(std::string_view outcome, const std::string& explanation,
+                        std::span<const Edit> edits) {
+    std::fprintf(stderr, "%s: %s\n", std::string(outcome).c_str(),
+                 explanation.empty() ? "nothing was due" : explanation.c_str());
+    for (const Edit& edit : edits)
         std::fprintf(stderr, "%llu-%llu %s, %u to %u tokens: %s (%s)\n",
                      static_cast<unsigned long long>(edit.range.from.value),
                      static_cast<unsigned long long>(edit.range.to.value),
                      std::string(treatment_name(edit.treatment)).c_str(), edit.before.tokens,
                      edit.after.tokens, edit.reason.c_str(), edit.pass.c_str());
-    for (const std::string& repair : repairs)
-        std::fprintf(stderr, "repaired: %s\n", repair.c_str());
 }
-
-}  // namespace
 
 Result<int> run_compact_file(Invocation& call, std::string policy) {
     DocumentOptions options;
@@ -51,10 +57,11 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     options.models = &models;
     const ModelMatch match = models.match(options.model.empty() ? "gpt-4o" : options.model);
     PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
+    const PooledTokenizer counting(tokenizer, match.spec->images);
     PAL_TRY(json, read_input(call.arguments.size() > 0 ? call.arguments[0] : "-"));
-    PAL_TRY(done, compact_document(json, options, *tokenizer));
+    PAL_TRY(done, compact_document(json, options, counting));
     if (const auto report = call.arguments.get("report"))
-        PAL_CHECK(write_file(*report, plan_report(done.plan)));
+        PAL_CHECK(write_report_file(*report, plan_report(done.plan)));
     if (call.arguments.has("explain")) explain(done.plan, done.repairs);
     print_document(call.out, std::move(done.json));
     return 0;

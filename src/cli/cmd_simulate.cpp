@@ -1,5 +1,6 @@
 // simulate: replays recorded conversations call by call under each policy and counts what the calls
 // would have cost with the provider's prompt cache.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -24,7 +25,7 @@ constexpr Flag flags[] = {
     {"plot", "FILE.svg", "Draw the tokens of each call, one line for each policy."},
 };
 
-constexpr std::uint32_t per_message_tokens = 4;
+constexpr std::uint32_t per_message_tokens = 4, per_request_tokens = 3;
 constexpr std::size_t message_bytes_max = std::size_t{64} << 20;
 constexpr std::uint64_t default_window = 200'000;
 
@@ -53,6 +54,7 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     setup.format = format;
     setup.options.gap_s = static_cast<double>(gap.value_or(0));
     setup.options.budget.per_message = per_message_tokens;
+    setup.options.budget.per_request = per_request_tokens;
     setup.options.budget.window = window.value_or(default_window);
     const std::string name = arguments.get("prices").value_or("anthropic");
     std::string_view encoding = "o200k_base";
@@ -104,7 +106,8 @@ Result<Trace> read_trace(std::string_view json, const Setup& setup) {
 
 Result<std::vector<Trace>> read_traces(const Arguments& arguments, const Setup& setup) {
     std::vector<Trace> traces;
-    for (const std::string& file : arguments.from(0)) {
+    const std::vector<std::string> files = arguments.from(0);
+    for (const std::string& file : files.empty() ? std::vector<std::string>{"-"} : files) {
         PAL_TRY(text, read_input(file));
         for (const InputDocument& document : split_documents(text, true)) {
             auto trace = read_trace(document.json, setup);
@@ -133,7 +136,7 @@ std::string rounded(double value, const char* format) {
 
 void print_table(Output& out, const std::vector<Row>& rows, const Setup& setup) {
     Table table({"POLICY", "CALLS", "TOKENS", "CACHED", "UNCACHED", "WRITTEN", "COST", "RATIO",
-                 "LARGEST", "COMPACTIONS", "KEPT", "INVALID"});
+                 "LARGEST", "COMPACTIONS", "KEPT", "INVALID", "TOO LARGE"});
     for (const Row& row : rows) {
         const Simulation& s = row.sum;
         const bool writes = setup.options.prices.fresh > 1;
@@ -142,9 +145,13 @@ void print_table(Output& out, const std::vector<Row>& rows, const Setup& setup) 
                    std::to_string(writes ? s.fresh() : 0), rounded(s.cost, "%.0f"),
                    rounded(s.cost / std::max(rows.front().sum.cost, 1e-9), "%.3f"),
                    std::to_string(s.largest), std::to_string(s.compactions),
-                   rounded(100 * s.kept_share(), "%.2f%%"), std::to_string(s.invalid)});
+                   s.arguments == 0 ? "-" : rounded(100 * s.kept_share(), "%.2f%%"),
+                   std::to_string(s.invalid), std::to_string(s.unreachable)});
     }
     table.print(out);
+    out.line(
+        "COST in tokens read without a cache; RATIO to the first row; KEPT: arguments of later "
+        "calls still to be seen; TOO LARGE: calls that the policy could not make fit.");
 }
 
 void write_row(JsonWriter& out, const Row& row, const Setup& setup, double none_cost) {
@@ -187,12 +194,16 @@ Result<int> run_simulate(Invocation& call) {
     PAL_TRY(setup, set_up(call.arguments, ModelTable(call.settings.models, {})));
     std::vector<std::string> texts = call.arguments.all("policy");
     if (texts.empty()) texts = {"balanced"};
+    std::erase(texts, "none");
     texts.insert(texts.begin(), "none");  // What the others are compared with.
     std::vector<Policy> policies;
     for (const std::string& text : texts) {
         PAL_TRY(json, policy_argument(text));
         PAL_TRY(policy, parse_policy(json));
+        const bool taken = std::ranges::any_of(
+            policies, [&](const Policy& other) { return other.name == policy.name; });
         if (policy.name.empty()) policy.name = "policy " + std::to_string(policies.size());
+        if (taken) policy.name += " " + std::to_string(policies.size());
         policies.push_back(std::move(policy));
     }
     PAL_TRY(traces, read_traces(call.arguments, setup));

@@ -47,7 +47,7 @@ Breakdown break_down(std::span<const Item> items, const Occasion& occasion, cons
     out.system = budget.system;
     out.tools = budget.tools;
     for (const Item& item : items) place_of(out, item) += item.tokens;
-    out.framing = std::uint64_t{budget.per_message} * items.size();
+    out.framing = budget.per_request + std::uint64_t{budget.per_message} * items.size();
     out.used = budget.used(occasion.totals);
     out.reply = budget.reply;
     out.window = budget.window;

@@ -52,13 +52,28 @@ CallCost PromptCache::call(std::span<const CacheBlock> request, double idle_s) {
     return out;
 }
 
-double calls_to_pay(const PriceList& prices, const EditPrice& edit) {
-    if (edit.after >= edit.before) return std::numeric_limits<double>::infinity();
-    // Once: the rest is read anew instead of from the cache. Then each call reads less.
+namespace {
+
+// Once: the rest is read anew instead of from the cache. Then each call reads less.
+struct EditFlow {
+    double once = 0, each = 0;
+};
+EditFlow flow_of(const PriceList& prices, const EditPrice& edit) {
     const double rest = static_cast<double>(edit.after - std::min(edit.after, edit.kept_prefix));
-    const double once = rest * (prices.fresh - prices.cached);
-    const double each = static_cast<double>(edit.before - edit.after) * prices.cached;
-    return each > 0 ? once / each : std::numeric_limits<double>::infinity();
+    const double less = static_cast<double>(edit.before) - static_cast<double>(edit.after);
+    return {rest * (prices.fresh - prices.cached), less * prices.cached};
+}
+
+}  // namespace
+
+double calls_to_pay(const PriceList& prices, const EditPrice& edit) {
+    const EditFlow flow = flow_of(prices, edit);
+    return flow.each > 0 ? flow.once / flow.each : std::numeric_limits<double>::infinity();
+}
+
+double gain_in(const PriceList& prices, const EditPrice& edit, double calls) {
+    const EditFlow flow = flow_of(prices, edit);
+    return calls * flow.each - flow.once;
 }
 
 }  // namespace palimpsest

@@ -57,5 +57,7 @@ struct EditPrice {
 // How many calls it takes until the smaller request has paid for reading the rest anew; a huge
 // number when it never does.
 double calls_to_pay(const PriceList& prices, const EditPrice& edit);
+// What so many calls cost less for it, in tokens read without a cache; below 0: more.
+double gain_in(const PriceList& prices, const EditPrice& edit, double calls);
 
 }  // namespace palimpsest

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/common_words.h"
 #include "core/identifiers.h"
+#include "core/pass_parameters.h"
+#include "core/placeholder.h"
 #include "core/shorten_text.h"
 #include "core/summary.h"
 
@@ -42,6 +45,7 @@ std::vector<Said> read_said(std::span<const Item* const> items, const MessageToo
             if (part.kind != ContentKind::text && part.kind != ContentKind::tool_call &&
                 part.kind != ContentKind::tool_result)
                 continue;
+            if (part.text.starts_with(placeholder_mark)) continue;  // Our own words.
             const std::size_t most = bytes_max - std::min(bytes, bytes_max);
             out.push_back({std::string(speaker_of(*items[n])),
                            std::string(part.text.substr(0, most)), part.kind});
@@ -50,6 +54,11 @@ std::vector<Said> read_said(std::span<const Item* const> items, const MessageToo
     }
     std::reverse(out.begin(), out.end());
     return out;
+}
+
+// "Please" at the start of a sentence names nobody.
+bool is_plain(std::string_view word) {
+    return identifier_weight(word) == 1 && common_in(lower(word)) != Languages{};
 }
 
 // Identifiers by how telling they are: said by someone rather than only returned by a tool, said
@@ -63,7 +72,9 @@ std::string list_identifiers(const std::vector<Said>& said, const ExtractOptions
     std::unordered_map<std::string_view, Score> scores;
     for (std::size_t n = 0; n < said.size(); ++n) {
         const double weight = said[n].kind == ContentKind::tool_result ? 1.0 : 3.0;
-        for (const std::string_view id : find_identifiers(said[n].text, identifiers_each_max)) {
+        for (std::string_view id : find_identifiers(said[n].text, identifiers_each_max)) {
+            if (is_plain(id)) continue;
+            if (id.starts_with('#')) id.remove_prefix(1);
             Score& score = scores[id];
             score.value += weight;
             score.last = n;
@@ -176,7 +187,10 @@ std::string choose_sentences(const std::vector<Said>& said, std::size_t most,
             if (!out.empty()) out += '\n';
             if (said[all[i].said].speaker != "summary") out += said[all[i].said].speaker + ":";
         }
-        if (!out.empty() && out.back() != '\n') out += ' ';
+        // An older summary has its own names of who spoke: each on a line of its own.
+        const bool named =
+            all[i].text.starts_with("user:") || all[i].text.starts_with("assistant:");
+        if (!out.empty() && out.back() != '\n') out += named ? '\n' : ' ';
         out += all[i].text;
     }
     return out;

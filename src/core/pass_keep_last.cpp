@@ -1,7 +1,8 @@
 // keep_last: keeps the newest messages, turns or tokens and drops what is older.
 //
 // A cut that would fall inside a turn moves to a safe start, so what is kept may be more than was
-// asked for, and in one long turn a cut falls between its groups. What is protected stays where it
+// asked for (less only where there are too many messages), and in one long turn a cut falls between
+// its groups. What is protected stays where it
 // is.
 #include <algorithm>
 
@@ -38,8 +39,10 @@ PassResult keep_messages(const PassInput& input, std::size_t count) {
         kept += input.groups[nominal].last - input.groups[nominal].first + 1;
         if (kept >= count) break;
     }
-    return drop_before(input, safe_start(input, nominal),
-                       "older than the last " + std::to_string(count) + " messages");
+    const std::size_t start = safe_start(input, nominal);
+    // Tokens are to be freed, and not fewer messages to be kept than was asked for.
+    if (input.has_target && start > nominal) return not_enough();
+    return drop_before(input, start, "older than the last " + std::to_string(count) + " messages");
 }
 
 PassResult keep_turns(const PassInput& input, std::size_t count) {

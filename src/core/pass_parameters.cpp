@@ -12,9 +12,10 @@ bool has_name(const Names& names, std::string_view name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-std::unexpected<Error> unknown_field(std::string_view key,
-                                     std::initializer_list<std::string_view> known) {
-    std::string message = "unknown field \"" + std::string(key) + "\"; known are";
+std::unexpected<Error> unknown_field(std::string_view key, std::span<const std::string_view> known,
+                                     std::string_view of) {
+    const std::string path = (of.empty() ? "" : std::string(of) + ".") + std::string(key);
+    std::string message = "unknown field \"" + path + "\"; known are";
     for (const std::string_view name : known) message += " \"" + std::string(name) + "\"";
     return fail(ErrorCode::invalid_request, std::move(message), std::string(key));
 }
@@ -34,17 +35,21 @@ std::optional<JsonValue> present(const JsonValue& object, std::string_view name)
 
 }  // namespace
 
-Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known) {
+Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known,
+                         std::string_view of) {
     for (const JsonMember member : object.members())
-        if (!has_name(known, member.key)) return unknown_field(member.key, known);
+        if (!has_name(known, member.key)) return unknown_field(member.key, known, of);
     return {};
 }
 
 Result<void> only_pass_fields(const JsonValue& object,
                               std::initializer_list<std::string_view> known) {
+    std::vector<std::string_view> all(known);
+    all.insert(all.end(), std::begin(pass_fields) + 1, std::end(pass_fields));
+    const auto pass = object.find("pass");
     for (const JsonMember member : object.members())
         if (!has_name(known, member.key) && !has_name(pass_fields, member.key))
-            return unknown_field(member.key, known);
+            return unknown_field(member.key, all, pass ? pass->string() : std::string_view());
     return {};
 }
 
@@ -101,7 +106,7 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
     }
     if (!value->is_object())
         return wrong(name, "a number of tokens, {\"tokens\": N} or {\"window_share\": X}", *value);
-    PAL_CHECK(only_fields(*value, {"tokens", "window_share"}));
+    PAL_CHECK(only_fields(*value, {"tokens", "window_share"}, name));
     PAL_TRY(tokens, count_field(*value, "tokens"));
     PAL_TRY(share, number_field(*value, "window_share"));
     if (tokens.has_value() == share.has_value())
@@ -111,6 +116,16 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
     amount.tokens = tokens;
     amount.window_share = share;
     return amount;
+}
+
+Result<std::optional<double>> dollars_field(const JsonValue& object, std::string_view name) {
+    const auto value = present(object, name);
+    const auto dollars = value && value->is_object() ? value->find("dollars") : std::nullopt;
+    if (!dollars) return std::nullopt;
+    PAL_CHECK(only_fields(*value, {"dollars"}, name));
+    const auto number = dollars->number();
+    if (!number || *number < 0) return wrong("dollars", "a number, 0 or more", *dollars);
+    return *number;
 }
 
 std::optional<std::uint64_t> Amount::in(std::uint64_t window) const {

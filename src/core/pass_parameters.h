@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,9 @@
 
 namespace palimpsest {
 
-Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known);
+// `of` names the object in the error, where it is not the policy itself.
+Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known,
+                         std::string_view of = {});
 // The same for a pass: the fields that every pass has ("pass", "target", "min_gain", "when") are
 // known.
 Result<void> only_pass_fields(const JsonValue& object,
@@ -27,6 +30,8 @@ Result<std::optional<std::string>> text_field(const JsonValue& object, std::stri
 Result<std::vector<std::string>> texts_field(const JsonValue& object, std::string_view name);
 // A number of tokens, {"tokens": N} or {"window_share": X}.
 Result<Amount> amount_field(const JsonValue& object, std::string_view name);
+// {"dollars": X}; none when it is anything else.
+Result<std::optional<double>> dollars_field(const JsonValue& object, std::string_view name);
 
 std::string lower(std::string_view text);
 

@@ -6,6 +6,7 @@
 // message larger than the window must not end a conversation. Pinned messages keep their bytes.
 #include <algorithm>
 
+#include "base/json_write.h"
 #include "core/pass_parameters.h"
 #include "core/shorten_text.h"
 
@@ -50,6 +51,12 @@ std::uint32_t level_for(std::vector<std::uint32_t> sizes, std::uint64_t excess) 
     return least_tokens;
 }
 
+// Arguments that were cut are no JSON any more and are sent as a string in an object: with quotes
+// and backslashes written twice.
+std::size_t count_wrapped(const MessageTools& tools, std::string_view text) {
+    return tools.count_text("{\"removed\":" + json_string(text) + "}");
+}
+
 // Changes that bring one message down to `cap` tokens: its largest texts first.
 std::vector<PartChange> cut_parts(const PassInput& input, const Content& content,
                                   std::uint64_t tokens, std::uint64_t cap) {
@@ -72,7 +79,10 @@ std::vector<PartChange> cut_parts(const PassInput& input, const Content& content
         const std::uint64_t excess = tokens - cap;
         const std::uint64_t most =
             size.tokens > excess + least_tokens / 2 ? size.tokens - excess : least_tokens / 2;
-        const auto count = [&](std::string_view text) { return input.tools->count_text(text); };
+        const bool wrapped = content.parts[size.part].kind == ContentKind::tool_call;
+        const auto count = [&](std::string_view text) -> std::size_t {
+            return wrapped ? count_wrapped(*input.tools, text) : input.tools->count_text(text);
+        };
         std::string text = shorten_text(content.parts[size.part].text, most, count);
         tokens -= size.tokens - std::min<std::uint64_t>(size.tokens, count(text));
         changes.push_back({size.part, std::move(text)});

@@ -207,7 +207,8 @@ PassResult fold(const PassInput& given, Options options) {
     older.reason = "before the time from which is summarised";
     if (options.from)
         std::erase_if(all, [&](std::size_t g) {
-            const bool old = first_item(input, g).at < *options.from;
+            const Time at = first_item(input, g).at;
+            const bool old = at != Time{} && at < *options.from;  // Of unknown time: not older.
             if (old) older.groups.push_back(g);
             return old;
         });

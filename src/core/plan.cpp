@@ -1,19 +1,21 @@
 #include "core/plan.h"
 
 #include <algorithm>
-#include <numeric>
-#include <ranges>
+#include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/assert.h"
 #include "core/cache_model.h"
 #include "core/pass.h"
 #include "core/plan_draft.h"
+#include "core/plan_numbers.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr int rounds_max = 16;  // Each one ends nearer to the target or is the last.
+constexpr std::uint32_t usual_calls = 10;  // still to come, where the policy does not say how many
+constexpr int rounds_max = 16;             // Each one ends nearer to the target or is the last.
 
 // The view as it comes out of a round, and all edits that led to it.
 struct Outline {
@@ -166,6 +168,20 @@ bool counts_things(std::string_view trigger) {
     return std::ranges::find(names, trigger) != std::end(names);
 }
 
+// Asked for by hand although there is room, or nobody knows how much.
+bool is_gentle(const Policy& policy, const Due& due, const Budget& budget, std::uint64_t used) {
+    const auto target = policy.target.in(budget.window);
+    const bool room = target ? *target >= used : !policy.target.empty();
+    return due.trigger == "explicit" && room && used <= budget.limit();
+}
+
+// Without the passes that drop, where there are others: what must not go for want of room stays.
+Policy without_drops(const Policy& policy) {
+    Policy gentle = policy;
+    std::erase_if(gentle.passes, [](const PolicyPass& pass) { return pass.name == "drop_oldest"; });
+    return gentle.passes.empty() ? policy : gentle;
+}
+
 // None: every pass does all that it can.
 std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
                                            const Occasion& occasion, std::uint64_t used) {
@@ -181,74 +197,11 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
     }
     // There are too many of something, not too many tokens: a target that is met says nothing.
     if (counts_things(due.trigger) && target && *target >= used) target.reset();
-    // Asked for by hand although there is room: a quarter goes.
-    if (due.trigger == "explicit" && target && *target >= used) target = used - used / 4;
+    if (is_gentle(policy, due, budget, used)) target = used - used / 4;
     // An overflow says that the count was too low: the target must lie below what was sent.
     if (due.trigger == "overflow") target = std::min(target.value_or(used), used - used / 4);
     if (target) target = std::min(*target, budget.limit());
     return target;
-}
-
-// The original items by their seqs, and the edit that decides about each of them.
-struct Owners {
-    static constexpr std::uint32_t none = UINT32_MAX;
-    std::vector<std::uint32_t> by_seq = {};  // the items; empty: they stand in the order of seqs
-    std::vector<std::uint32_t> edit = {};    // by item
-    std::uint32_t item(std::size_t n) const {
-        return by_seq.empty() ? static_cast<std::uint32_t>(n) : by_seq[n];
-    }
-};
-
-// The strongest edit decides, of equals the later, as in the fold.
-Owners find_owners(std::span<const ItemFacts> facts, const std::vector<Edit>& edits) {
-    Owners owners;
-    owners.edit.assign(facts.size(), Owners::none);
-    if (!std::ranges::is_sorted(facts, {}, &ItemFacts::from)) {
-        owners.by_seq.resize(facts.size());
-        std::iota(owners.by_seq.begin(), owners.by_seq.end(), 0u);
-        std::ranges::sort(owners.by_seq, {}, [&](std::uint32_t i) { return facts[i].from; });
-    }
-    const auto places = std::views::iota(std::size_t{0}, facts.size());
-    for (std::uint32_t e = 0; e < edits.size(); ++e)
-        for (auto n =
-                 *std::ranges::lower_bound(places, edits[e].range.from, {},
-                                           [&](auto at) { return facts[owners.item(at)].from; });
-             n < facts.size() && facts[owners.item(n)].from <= edits[e].range.to; ++n) {
-            std::uint32_t& owner = owners.edit[owners.item(n)];
-            if (owner == Owners::none || edits[owner].treatment <= edits[e].treatment) owner = e;
-        }
-    return owners;
-}
-
-// The numbers of the plan that follow from its edits and the original items.
-void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts) {
-    const Owners owners = find_owners(facts, plan.edits);
-    plan.costs.assign(plan.edits.size(), {});
-    for (Edit& edit : plan.edits) edit.before.tokens = 0;
-    std::size_t first_item = input.items.size();
-    std::uint64_t tokens = input.occasion.budget.fixed();  // before the item
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-        if (const std::uint32_t owner = owners.edit[i]; owner != Owners::none) {
-            plan.edits[owner].before.tokens += facts[i].tokens;
-            if (i < plan.costs[owner].first_item) plan.costs[owner] = {i, tokens};
-            first_item = std::min(first_item, i);
-        }
-        tokens += facts[i].tokens + input.occasion.budget.per_message;
-    }
-    for (std::size_t e = plan.edits.size(); e-- > 0;) {
-        const Edit& edit = plan.edits[e];
-        const bool owns_none = plan.costs[e].first_item == SIZE_MAX;
-        if (owns_none && edit.treatment != Treatment::dropped) {
-            plan.edits.erase(plan.edits.begin() + static_cast<std::ptrdiff_t>(e));
-            plan.costs.erase(plan.costs.begin() + static_cast<std::ptrdiff_t>(e));
-            continue;
-        }
-        plan.tokens_after += edit.after.tokens;
-        plan.tokens_after -= std::min<std::uint64_t>(plan.tokens_after, edit.before.tokens);
-    }
-    if (first_item == input.items.size()) return;
-    plan.first_changed = input.items[first_item].range.from;
-    plan.first_byte = first_byte_of(input.items, first_item);
 }
 
 // Rounds until the target is met; for triggers that do not count tokens, until they are not due
@@ -271,7 +224,8 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
 
 std::string numbers(const Plan& plan) {
     return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
-           std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target);
+           std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target) +
+           (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit));
 }
 
 void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const Budget& budget) {
@@ -298,22 +252,46 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
     }
 }
 
+// What the edits save in so many calls, in dollars; none where the price is not known.
+std::optional<double> dollars_saved(const EditPrice& edit, const ModelFacts& model, double calls) {
+    const PriceList prices = prices_of(model);
+    if (prices.name.empty() || model.input_price <= 0) return std::nullopt;
+    return gain_in(prices, edit, calls) * model.input_price / 1e6;
+}
+
+std::string text_of_dollars(double dollars) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", dollars);
+    return text;
+}
+
 // Whether the smaller requests make up, in time, for reading anew what stands behind the first byte
 // changed. Not asked when the request must shrink anyway, or when the cache has expired.
 bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
     const bool expired = plan.trigger.find("idle_s") != std::string::npos;
-    if (policy.pays_within_calls == 0 || expired || plan.used_before > plan.limit) return true;
+    if (expired || plan.used_before > plan.limit) return true;
+    if (policy.pays_within_calls == 0 && policy.min_gain_dollars <= 0) return true;
     std::uint64_t prefix = plan.used_before;
     for (const EditCost& cost : plan.costs)
         if (cost.first_item != SIZE_MAX) prefix = std::min(prefix, cost.prefix_tokens);
-    const double calls =
-        calls_to_pay(prices_of(occasion.model), {plan.used_before, plan.used_after, prefix});
-    if (calls <= policy.pays_within_calls) return true;
+    const EditPrice edit{plan.used_before, plan.used_after, prefix};
+    const std::uint32_t within =
+        policy.pays_within_calls > 0 ? policy.pays_within_calls : usual_calls;
+    const double calls = calls_to_pay(prices_of(occasion.model), edit);
+    const auto saved = dollars_saved(edit, occasion.model, within);
+    if (policy.pays_within_calls > 0 && calls > policy.pays_within_calls)
+        plan.explanation =
+            "it would take " +
+            (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
+            " calls to pay for itself, the policy allows " +
+            std::to_string(policy.pays_within_calls);
+    else if (policy.min_gain_dollars > 0 && saved && *saved < policy.min_gain_dollars)
+        plan.explanation = "it would save $" + text_of_dollars(*saved) + " in " +
+                           std::to_string(within) + " calls, the minimum is $" +
+                           text_of_dollars(policy.min_gain_dollars);
+    else
+        return true;
     plan.outcome = PlanOutcome::no_progress;
-    plan.explanation = "it would take " +
-                       (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
-                       " calls to pay for itself, the policy allows " +
-                       std::to_string(policy.pays_within_calls);
     plan.edits.clear();
     plan.costs.clear();
     plan.items.clear();
@@ -347,6 +325,8 @@ std::string_view outcome_name(PlanOutcome outcome) {
 }
 
 Error unreachable_error(const Plan& plan) {
+    if (plan.floor == 0)
+        return {ErrorCode::budget_unreachable, "the policy ends the turn: " + plan.explanation, {}};
     return {ErrorCode::budget_unreachable,
             "the request cannot be made to fit: " + plan.explanation +
                 "; unpin something, send fewer tools, or use a model with a larger window",
@@ -384,10 +364,13 @@ Plan make_plan(const PlanInput& input, const Policy& policy) {
     return make_plan(input, policy, find_due(policy, input.occasion));
 }
 
-Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
+Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     PlanInput input = asked;
-    input.occasion.budget = budget_under(policy, asked.occasion.budget);
+    input.occasion.budget = budget_under(given, asked.occasion.budget);
     const Budget& budget = input.occasion.budget;
+    const bool gentle = is_gentle(given, due, budget, budget.used(input.occasion.totals));
+    const std::optional<Policy> less = gentle ? std::optional(without_drops(given)) : std::nullopt;
+    const Policy& policy = less ? *less : given;
     Plan plan;
     plan.level = due.level;
     plan.trigger = due.trigger;
@@ -408,7 +391,7 @@ Plan make_plan(const PlanInput& asked, const Policy& policy, const Due& due) {
             if (!run_round(outline, input, policy, passes, plan.limit)) break;
     }
     plan.used_after = outline.used;
-    if (plan.used_after > plan.limit) {
+    if (plan.used_after > plan.limit && outline.refusal.empty()) {
         PlanInput now = input;
         now.items = outline.items;
         if (now.items.data() != input.items.data()) now.facts = {};

@@ -83,7 +83,8 @@ Result<Role> role_by_word(std::string_view word) {
 Result<Protect> read_protect(const JsonValue& value) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"protect\" must be an object", "protect");
-    PAL_CHECK(only_fields(value, {"turns", "tool_uses", "first_user", "roles", "tools"}));
+    PAL_CHECK(
+        only_fields(value, {"turns", "tool_uses", "first_user", "roles", "tools"}, "protect"));
     Protect protect;
     PAL_TRY(turns, count_field(value, "turns"));
     PAL_TRY(uses, count_field(value, "tool_uses"));
@@ -104,7 +105,7 @@ Result<Protect> read_protect(const JsonValue& value) {
 Result<SummaryInjection> read_injection(const JsonValue& value) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"injection\" must be an object", "injection");
-    PAL_CHECK(only_fields(value, {"on", "max_age_days", "max_chars"}));
+    PAL_CHECK(only_fields(value, {"on", "max_age_days", "max_chars"}, "injection"));
     SummaryInjection injection;
     PAL_TRY(on, flag_field(value, "on"));
     PAL_TRY(days, count_field(value, "max_age_days"));
@@ -119,7 +120,7 @@ Result<SummaryInjection> read_injection(const JsonValue& value) {
 Result<RecallBudget> read_recall(const JsonValue& value) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"recall\" must be an object", "recall");
-    PAL_CHECK(only_fields(value, {"tokens", "least_share"}));
+    PAL_CHECK(only_fields(value, {"tokens", "least_share"}, "recall"));
     RecallBudget recall;
     PAL_TRY(tokens, count_field(value, "tokens"));
     recall.tokens = tokens.value_or(1000);
@@ -135,12 +136,14 @@ Result<RecallBudget> read_recall(const JsonValue& value) {
 
 Result<void> read_numbers(Policy& policy, const JsonValue& root) {
     PAL_TRY(target, amount_field(root, "target"));
-    PAL_TRY(min_gain, amount_field(root, "min_gain"));
+    PAL_TRY(dollars, dollars_field(root, "min_gain"));
+    PAL_TRY(min_gain, dollars ? Result<Amount>(Amount{}) : amount_field(root, "min_gain"));
     PAL_TRY(pays, count_field(root, "pays_within_calls"));
     PAL_TRY(window, count_field(root, "window_tokens"));
     PAL_TRY(reply, count_field(root, "reply_tokens"));
     policy.target = target;
     policy.min_gain = min_gain;
+    policy.min_gain_dollars = dollars.value_or(0);
     policy.pays_within_calls = static_cast<std::uint32_t>(pays.value_or(0));
     policy.window_tokens = window.value_or(0);
     policy.reply_tokens = reply.value_or(0);
@@ -186,7 +189,18 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
             PAL_TRY(pass, read_pass(value, extensions));
             policy.passes.push_back(std::move(pass));
         }
+    if (policy.passes.empty() && root.find("triggers"))
+        return fail(ErrorCode::invalid_request,
+                    "the policy has triggers and no \"passes\": it would never do anything; name "
+                    "some, as in [{\"pass\":\"drop_oldest\"}]",
+                    "passes");
     return policy;
+}
+
+std::unexpected<Error> no_preset(std::string_view name) {
+    std::string message = "there is no policy \"" + std::string(name) + "\"; there are";
+    for (const Preset& one : presets()) message += " \"" + std::string(one.name) + "\"";
+    return fail(ErrorCode::invalid_request, std::move(message), "policy");
 }
 
 }  // namespace
@@ -195,19 +209,15 @@ Result<std::string> expand_policy(std::string_view json) {
     if (const std::string_view preset = find_preset(json); !preset.empty())
         return std::string(preset);
     auto document = parse_json(json);
+    if (!document && json.find('{') == std::string_view::npos) return no_preset(json);
     if (!document)
-        return fail(
-            ErrorCode::invalid_request,
-            "the policy is neither JSON nor the name of a preset: " + document.error().message,
-            "policy");
+        return fail(ErrorCode::invalid_request,
+                    "the policy is not JSON: " + document.error().message, "policy");
     const JsonValue root = document->root();
     if (root.is_string()) {
         const std::string_view preset = find_preset(root.string());
         if (!preset.empty()) return std::string(preset);
-        std::string message =
-            "there is no policy \"" + std::string(root.string()) + "\"; there are";
-        for (const Preset& one : presets()) message += " \"" + std::string(one.name) + "\"";
-        return fail(ErrorCode::invalid_request, std::move(message), "policy");
+        return no_preset(root.string());
     }
     if (!root.is_object())
         return fail(ErrorCode::invalid_request,

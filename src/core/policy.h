@@ -57,6 +57,7 @@ struct Policy {
     std::vector<PolicyPass> passes = {};
     Amount target = {};                   // empty: three quarters of the trigger that fired
     Amount min_gain = {};                 // of the whole compaction
+    double min_gain_dollars = 0;          // the same in money, over the calls below or ten
     std::uint32_t pays_within_calls = 0;  // 0: not asked; else the edit must have paid for itself
     Protect protect = {};
     std::uint64_t window_tokens = 0;  // at most so much of the model's window; 0: all of it

@@ -19,7 +19,7 @@ constexpr std::int64_t default_window = 400'000;
 constexpr std::int64_t default_keep = 2;
 constexpr double default_remaining = 0.2;
 
-enum class FieldKind : std::uint8_t { mode, integer, number, flag, text, texts };
+enum class FieldKind : std::uint8_t { mode, integer, number, flag, text, texts, object };
 struct Field {
     std::string_view name;
     FieldKind kind;
@@ -46,6 +46,7 @@ constexpr Field fields[] = {
     {"keep_tool_uses", FieldKind::integer},
     {"keep_identifiers", FieldKind::integer},
     {"min_gain_tokens", FieldKind::integer},
+    {"recall", FieldKind::object},
 };
 constexpr std::string_view general_fields[] = {"triggers", "passes", "target", "protect"};
 constexpr std::string_view modes[] = {"none", "trim", "summarize", "compact"};
@@ -80,6 +81,8 @@ std::string_view complaint(FieldKind kind, const JsonValue& value) {
             return value.is_string() ? "" : "a string";
         case FieldKind::texts:
             return is_texts(value) ? "" : "a list of strings";
+        case FieldKind::object:
+            return value.is_object() ? "" : "an object";
     }
     return "";
 }
@@ -214,7 +217,8 @@ void write_injection(JsonWriter& out, const Strategy& in) {
 bool is_strategy(const JsonValue& object) {
     if (object.size() == 0) return true;
     for (const JsonMember member : object.members())
-        if (member.key != "summarizer_model" && find_field(member.key)) return true;
+        if (member.key != "summarizer_model" && member.key != "recall" && find_field(member.key))
+            return true;
     return false;
 }
 
@@ -239,6 +243,7 @@ Result<std::string> general_of_strategy(const JsonValue& object) {
     out.end_array();
     if (!in.raw("summarizer_model").empty())
         out.key("summarizer_model").raw(in.raw("summarizer_model"));
+    if (!in.raw("recall").empty()) out.key("recall").raw(in.raw("recall"));
     write_injection(out, in);
     out.end_object();
     return json;

@@ -98,7 +98,7 @@ Result<TokenBreakdown> Memory::breakdown(const ConversationId& name,
     add("tools", budget.tools);
     add("messages", totals.tokens - totals.summary_tokens);
     add("summaries", totals.summary_tokens);
-    add("framing", budget.per_message * totals.messages);
+    add("framing", budget.per_request + budget.per_message * totals.messages);
     const std::uint64_t taken = out.used + out.reserved;
     add("free", out.window > taken ? out.window - taken : 0, false);
     if (in_force.policy) {

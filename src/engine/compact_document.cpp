@@ -14,7 +14,8 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::uint32_t per_message_tokens = 4;  // About what providers add around a message.
+constexpr std::uint32_t per_message_tokens = 4;  // About what providers add around a message,
+constexpr std::uint32_t per_request_tokens = 3;  // and to begin the answer.
 
 struct OpenDocument {
     std::vector<Message> preamble = {};
@@ -43,6 +44,7 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
                 const Tokenizer& tokenizer) {
     Budget& budget = out.budget;
     budget.per_message = per_message_tokens;
+    budget.per_request = per_request_tokens;
     budget.window = options.window;
     if (root.is_object()) {
         budget.tools = tokens_of_field(root, "tools", tokenizer);
@@ -131,6 +133,8 @@ std::string plan_report(const Plan& plan) {
     plan.limit == UINT64_MAX ? out.null() : out.number(plan.limit);
     out.field("explanation", plan.explanation).key("edits").begin_array();
     for (const Edit& edit : plan.edits) write_edit(out, edit);
+    out.end_array().key("cache_prefix_tokens").begin_array();
+    for (const EditCost& cost : plan.costs) out.number(cost.prefix_tokens);
     out.end_array().end_object();
     return text;
 }

@@ -82,6 +82,8 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
         budget.window = model.window_tokens;
         budget.per_message =
             static_cast<std::uint32_t>(std::max(model.overheads.per_message, std::int32_t{0}));
+        budget.per_request =
+            static_cast<std::uint32_t>(std::max(model.overheads.per_request, std::int32_t{0}));
     }
     budget.reply = reply_tokens(beside.parameters);
     if (!beside.tools.empty() && beside.tools != "[]") budget.tools = tokenizer.count(beside.tools);
@@ -139,7 +141,7 @@ void announce(Memory::State& state, const ConversationId& name, const Compaction
     JsonWriter out(line);
     out.begin_object().field("event", "conversation_compacted");
     out.field("conversation_id", name.id).key("compaction");
-    write_compaction_event(out, compaction);
+    write_compaction_line(out, compaction);
     out.end_object();
     state.log(line);
 }

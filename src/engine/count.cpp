@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "palimpsest/format.h"
+#include "token/media_tokens.h"
 
 namespace palimpsest {
 namespace {
@@ -10,13 +11,14 @@ namespace {
 struct PartCost {
     const Tokenizer& tokenizer;
     std::uint64_t operator()(const Text& part) const { return tokenizer.count(part.text); }
-    std::uint64_t operator()(const Media& part) const { return tokenizer.count(part.type); }
+    std::uint64_t operator()(const Media& part) const { return tokenizer.count_media(part); }
     std::uint64_t operator()(const ToolCall& part) const {
         return tokenizer.count(part.id) + tokenizer.count(part.name) +
                tokenizer.count(part.arguments);
     }
     std::uint64_t operator()(const ToolResult& part) const {
-        return tokenizer.count(part.id) + tokenizer.count(part.text);
+        return tokenizer.count(part.id) + tokenizer.count(part.text) +
+               media_tokens_within(tokenizer, part.content);
     }
     std::uint64_t operator()(const Reasoning& part) const {
         return tokenizer.count(part.text) + tokenizer.count(part.signature);

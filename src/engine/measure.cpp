@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/count.h"
-#include "engine/pooled_tokenizer.h"
 
 namespace palimpsest {
 namespace {
@@ -21,17 +20,24 @@ std::vector<Item> recounted_from(const Tokenizer& tokenizer, std::span<const Ite
 Measures::Other* Measures::find(std::string_view model) {
     const bool is_chosen =
         usual_->scheme() >= scheme_own_first || usual_->scheme() == scheme_approx;
-    if (model.empty() || is_chosen) return nullptr;
+    if (model.empty()) return nullptr;
     const ModelSpec& spec = models_.find(model);
-    if (!spec.exact || spec.encoding == usual_->name()) return nullptr;
+    const bool usual = is_chosen || !spec.exact || spec.encoding == usual_->name();
+    if (usual && spec.images == ImageRule{}) return nullptr;
+    const std::string_view name = usual ? usual_->name() : spec.encoding;
     const std::lock_guard lock(mutex_);
     for (const auto& other : others_)
-        if (other->tokenizer->name() == spec.encoding) return other.get();
-    auto opened = open_tokenizer(spec.encoding);
-    if (!opened) return nullptr;
-    others_.push_back(
-        std::make_unique<Other>(Other{std::make_shared<PooledTokenizer>(*std::move(opened)),
-                                      std::make_unique<HotViews>(bytes_max_)}));
+        if (other->tokenizer->name() == name && other->tokenizer->images() == spec.images)
+            return other.get();
+    std::shared_ptr<const Tokenizer> texts = usual_;
+    if (!usual) {
+        auto opened = open_tokenizer(name);
+        if (!opened) return nullptr;
+        texts = *std::move(opened);
+    }
+    others_.push_back(std::make_unique<Other>(
+        Other{std::make_shared<PooledTokenizer>(std::move(texts), spec.images),
+              std::make_unique<HotViews>(bytes_max_)}));
     return others_.back().get();
 }
 
@@ -43,6 +49,8 @@ const Tokenizer& Measures::tokenizer(std::string_view model) {
 HotViewPtr Measures::view(std::string_view model, const HotViewPtr& usual) {
     const Other* other = find(model);
     if (!other) return usual;
+    const bool same_texts = other->tokenizer->scheme() == usual_->scheme();
+    if (same_texts && usual->totals.media == 0) return usual;
     const HotViewPtr known = other->views->find(usual->header.name);
     const bool good = known && known->leads_to(usual->header);
     if (good && known->header.end == usual->header.end) return known;
@@ -56,7 +64,9 @@ HotViewPtr Measures::view(std::string_view model, const HotViewPtr& usual) {
 }
 
 Item recounted(const Tokenizer& tokenizer, Item item) {
-    if (item.message.count.scheme == tokenizer.scheme()) return item;
+    // Media are counted otherwise by each model.
+    if (item.message.count.scheme == tokenizer.scheme() && item.message.shape.media == 0)
+        return item;
     const auto count = count_message(tokenizer, item.message);
     if (!count) return item;
     item.tokens = count->tokens;

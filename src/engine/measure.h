@@ -12,6 +12,7 @@
 
 #include "engine/hot_views.h"
 #include "engine/model_table.h"
+#include "engine/pooled_tokenizer.h"
 #include "palimpsest/tokenizer.h"
 
 namespace palimpsest {
@@ -22,8 +23,8 @@ public:
              std::size_t bytes_max)
         : usual_(std::move(usual)), models_(models), bytes_max_(bytes_max) {}
 
-    // The usual one for no model, for a model whose vocabulary is not public, and where the usual
-    // one is the user's own.
+    // The usual one for no model. For a model whose vocabulary is not public, and where the usual
+    // one is the user's own, it counts texts; images are counted by the model's rules.
     const Tokenizer& tokenizer(std::string_view model);
     // The same view, its items and totals counted by the model's tokenizer. The view must be one of
     // the store: nothing in it that is not written yet.
@@ -31,7 +32,7 @@ public:
 
 private:
     struct Other {
-        std::shared_ptr<const Tokenizer> tokenizer;
+        std::shared_ptr<const PooledTokenizer> tokenizer;
         std::unique_ptr<HotViews> views;
     };
     Other* find(std::string_view model);  // null: the usual one

@@ -27,13 +27,19 @@ Result<PolicyInForce> policy_for(Memory::State& state, const Header& header,
                 "policy");
 }
 
+void bound_window(Budget& budget, std::optional<std::uint64_t> most) {
+    if (most && (budget.window == 0 || *most < budget.window)) budget.window = *most;
+}
+
 Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
-                             const PolicyInForce& in_force, std::string_view model) {
+                             const PolicyInForce& in_force, const CompactOptions& options) {
+    const std::string& model = options.model;
     PAL_TRY(hot, current_view(state, header));
     const HotViewPtr measured = state.measures->view(model, hot);
     Occasion occasion =
         make_occasion(state, measured->totals, hot->calls.value_or(CallState{}), {.model = model});
     occasion.explicitly = true;
+    bound_window(occasion.budget, options.window);
     return plan_compaction(state, measured->view(), occasion, in_force,
                            find_due(*in_force.policy, occasion), {state.summary_deadline});
 }
@@ -43,9 +49,7 @@ Result<View> preview(Memory::State& state, const View& usual, const PolicyInForc
                      const ViewOptions& options) {
     const View view = recounted(state.measures->tokenizer(options.model), usual);
     Occasion occasion = make_occasion(state, view.totals, {}, {.model = options.model});
-    Budget& budget = occasion.budget;
-    if (options.window && (budget.window == 0 || *options.window < budget.window))
-        budget.window = *options.window;
+    bound_window(occasion.budget, options.window);
     const Due due = find_due(*in_force.policy, occasion);
     if (due.level == Level::none) return view;
     const Planned planned = plan_compaction(state, view, occasion, in_force, due, {});
@@ -72,14 +76,14 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
     PAL_TRY(header, head(name));
     PAL_TRY(in_force, policy_for(*state_, header, options.policy));
     if (options.preview) {
-        PAL_TRY(planned, plan_by_hand(*state_, header, in_force, options.model));
+        PAL_TRY(planned, plan_by_hand(*state_, header, in_force, options));
         return told_of(planned);
     }
     std::optional<Planned> planned;
     const std::string request = "compact " + in_force.text;
     auto done = write_edit(*state_, name, write, request,
                            [&](const Header& now, std::vector<Draft>& behind) -> Result<Body> {
-                               PAL_TRY(made, plan_by_hand(*state_, now, in_force, options.model));
+                               PAL_TRY(made, plan_by_hand(*state_, now, in_force, options));
                                planned = std::move(made);
                                if (planned->plan.outcome != PlanOutcome::done)
                                    return fail(ErrorCode::not_found, "nothing to do");
@@ -103,8 +107,11 @@ Result<Compaction> Memory::find_compaction(const ConversationId& name, Seq seq) 
     if (!body || entries.front().seq != seq)
         return fail(ErrorCode::not_found,
                     "there is no compaction at seq " + std::to_string(seq.value), "seq");
-    Compaction told{Compaction::Outcome::done, seq, body->edits, body->tokens_before,
-                    body->tokens_after,        {}};
+    Compaction told{.outcome = Compaction::Outcome::done,
+                    .seq = seq,
+                    .edits = body->edits,
+                    .tokens_before = body->tokens_before,
+                    .tokens_after = body->tokens_after};
     const auto* note = entries.size() > 1 ? std::get_if<NoteEntry>(&entries[1].body) : nullptr;
     if (note) told.report = read_report_note(*note);
     return told;

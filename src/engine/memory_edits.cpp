@@ -183,8 +183,10 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
         entry.tokens_after -= std::min(entry.tokens_after, before);
     }
     entry.edits = std::move(edits);
-    Compaction compaction{Compaction::Outcome::done, {}, entry.edits, entry.tokens_before,
-                          entry.tokens_after,        {}};
+    Compaction compaction{.outcome = Compaction::Outcome::done,
+                          .edits = entry.edits,
+                          .tokens_before = entry.tokens_before,
+                          .tokens_after = entry.tokens_after};
     const Header& header = based_on.header;
     Batch batch;
     batch.expected_log = header.log;

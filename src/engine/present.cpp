@@ -249,7 +249,7 @@ void write_compaction(JsonWriter& out, const Compaction& compaction) {
     out.end_object();
 }
 
-void write_compaction_event(JsonWriter& out, const Compaction& compaction) {
+void write_compaction_line(JsonWriter& out, const Compaction& compaction) {
     out.begin_object().field("outcome", outcome_name(compaction.outcome)).key("seq");
     compaction.seq == Seq{} ? out.null() : out.number(compaction.seq.value);
     field(out, "tokens_before", compaction.tokens_before);

@@ -31,8 +31,8 @@ void write_past_call(JsonWriter& out, const PastCall& call);
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint);
 // {"outcome","seq","tokens_before","tokens_after","edits":[...]}; seq is null for a preview.
 void write_compaction(JsonWriter& out, const Compaction& compaction);
-// The same without the edits' contents, with the report's fields: for events and logs.
-void write_compaction_event(JsonWriter& out, const Compaction& compaction);
+// The same with the number of the edits alone: for log lines, which hold no words.
+void write_compaction_line(JsonWriter& out, const Compaction& compaction);
 // {"seq","from","to","text","tokens_before","tokens","model","at","cost","in_force"}
 void write_summary(JsonWriter& out, const Summary& summary);
 // {"seq","at","shown","message"}

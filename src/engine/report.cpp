@@ -88,8 +88,15 @@ void add_strategy(CompactionReport& report, std::string_view policy_text) {
     const auto document = parse_json(policy_text);
     if (!document || !document->root().is_object() || !document->root().find("mode")) return;
     const JsonValue root = document->root();
-    report.keep_turns = number_in(root, "compact_keep").value_or(2);
-    report.trigger_turns = number_in(root, "compact_trigger_turns");
+    const std::string_view mode = root.find("mode")->string();
+    const auto kept = number_in(root, "keep_last_user_turns"),
+               most = number_in(root, "max_user_turns");
+    if (mode == "compact") report.keep_turns = number_in(root, "compact_keep").value_or(2);
+    if (mode == "trim") report.keep_turns = kept ? kept : most;
+    if (mode == "summarize") report.keep_turns = kept.value_or(1);
+    report.trigger_turns = mode == "compact" ? number_in(root, "compact_trigger_turns") : most;
+    if (report.trigger == "tokens" || report.trigger == "remaining_pct")
+        report.trigger = report.level == "soft" ? "token_soft_budget" : "token_budget";
     const auto inputs = root.find("compact_clear_tool_inputs");
     report.clear_tool_inputs = inputs && inputs->boolean().value_or(false);
     report.excluded_tools = names_in(root, "compact_exclude_tools");
@@ -181,6 +188,7 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
             first_item = cost.first_item;
             report.prefix_tokens = cost.prefix_tokens;
         }
+    for (const EditCost& cost : plan.costs) report.edit_prefixes.push_back(cost.prefix_tokens);
     report.summarizer = bill.summarizer;
     report.summary_calls = bill.sum.calls;
     report.summary_input = bill.sum.usage.input;
@@ -189,7 +197,17 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
     if (!bill.trouble.empty())
         report.explanation += (report.explanation.empty() ? "" : "; ") +
                               ("a deterministic summary stands: " + bill.trouble);
+    else if (!bill.remark.empty())
+        report.explanation += (report.explanation.empty() ? "" : "; ") + bill.remark;
     return report;
+}
+
+Error unreachable_error(const Compaction& compaction) {
+    const CompactionReport& report = compaction.report;
+    Plan plan;
+    plan.explanation = report.explanation;
+    plan.floor = report.floor;
+    return unreachable_error(plan);
 }
 
 void write_report_fields(JsonWriter& out, const CompactionReport& report) {
@@ -204,6 +222,9 @@ void write_report_fields(JsonWriter& out, const CompactionReport& report) {
         for (const std::string& value : report.*field) out.string(value);
         out.end_array();
     }
+    out.key("cache_prefix_tokens").begin_array();
+    for (const std::uint64_t tokens : report.edit_prefixes) out.number(tokens);
+    out.end_array();
     out.key("compacted_count")
         .number(report.cleared + report.shortened + report.folded + report.dropped);
     out.key("clear_tool_inputs").boolean(report.clear_tool_inputs);
@@ -230,6 +251,10 @@ CompactionReport read_report_note(const NoteEntry& note) {
     for (const auto& [name, field] : numbers) report.*field = number_in(root, name).value_or(0);
     for (const auto& [name, field] : options) report.*field = number_in(root, name);
     for (const auto& [name, field] : lists) report.*field = names_in(root, name);
+    if (const auto prefixes = root.find("cache_prefix_tokens"))
+        for (const JsonValue tokens : prefixes->elements())
+            report.edit_prefixes.push_back(
+                static_cast<std::uint64_t>(tokens.integer().value_or(0)));
     const auto inputs = root.find("clear_tool_inputs");
     report.clear_tool_inputs = inputs && inputs->boolean().value_or(false);
     report.first_changed = Seq{number_in(root, "first_changed").value_or(0)};

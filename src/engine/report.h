@@ -11,6 +11,9 @@ namespace palimpsest {
 CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, const View& view,
                              const Budget& budget, const Bill& bill);
 
+// The error of one that could not reach its budget, with its numbers.
+Error unreachable_error(const Compaction& compaction);
+
 // The fields of the report, in an object that is open. One set of names for notes, events, logs.
 void write_report_fields(JsonWriter& out, const CompactionReport& report);
 

@@ -304,7 +304,11 @@ Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const
     if (!done)
         begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
                                  std::string(outcome_name(told.outcome)) +
-                                 (plan.explanation.empty() ? "" : ", " + plan.explanation));
+                                 (plan.explanation.empty() ? "" : ", " + plan.explanation) +
+                                 (attempt.calls.stall.fruitless >= 2
+                                      ? "; it is not tried again until the view has grown by an "
+                                        "eighth"
+                                      : ""));
     if (done) begun.compaction = std::move(told);
     return {};
 }

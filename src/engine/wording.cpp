@@ -76,7 +76,12 @@ public:
             texts = {std::move(merged)};
         }
         if (texts.empty()) return fail(ErrorCode::unprocessable, "there is nothing to summarise");
-        return put_summary(plan, order, texts.front(), view_.items, tools_);
+        PAL_CHECK(put_summary(plan, order, texts.front(), view_.items, tools_));
+        bill.summarizer = author_;
+        if (!order.model.empty() && order.model != author_)
+            bill.remark = "the policy asks " + order.model + " for summaries, which is not among " +
+                          "the summarisers; " + author_ + " wrote it";
+        return {};
     }
 
 private:
@@ -92,7 +97,7 @@ private:
                           .reasoning = used.reasoning_tokens};
         const double cost = price_of(state_.models->find(answer.model), usage);
         add_usage(bill.sum, UsageRow{.calls = 1, .usage = usage, .cost = cost});
-        bill.summarizer = answer.model;
+        author_ = answer.model;
         return std::move(answer.text);
     }
 
@@ -102,6 +107,7 @@ private:
     const Instant until_;
     const Time deadline_;
     const std::stop_token stop_;
+    std::string author_;  // of the newest answer
 };
 
 }  // namespace
@@ -111,7 +117,14 @@ Bill word_summaries(Memory::State& state, const View& view, const MessageTools& 
     Bill bill;
     for (const Edit& edit : plan.edits)
         if (edit.treatment == Treatment::folded) bill.summarizer = "extractive";
-    if (!state.summarizer || patience.time <= Duration::zero()) return bill;
+    if (patience.time <= Duration::zero()) return bill;
+    if (!state.summarizer) {
+        for (const SummaryOrder& order : plan.summaries)
+            if (!order.model.empty())
+                bill.trouble = "the policy asks " + order.model +
+                               " for summaries, and there is no summariser: set \"summarizer\"";
+        return bill;
+    }
     Wording wording(state, view, tools, patience);
     for (const SummaryOrder& order : std::vector<SummaryOrder>(plan.summaries)) {
         const auto worded = wording.word(order, plan, bill);

@@ -13,6 +13,7 @@ struct Bill {
     std::string summarizer = {};  // "": there are none; "extractive"; a model
     UsageRow sum = {};            // of all calls for them
     std::string trouble = {};     // why the deterministic text stands although a model was asked
+    std::string remark = {};      // who was asked instead of the one that the policy names
 };
 
 // How long a summariser is waited for, and what ends that earlier. No time: nobody is asked.

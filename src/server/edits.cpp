@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "engine/present.h"
+#include "engine/report.h"
 #include "server/asked_model.h"
 #include "server/rest.h"
 
@@ -191,12 +192,15 @@ Result<RouteReply> compact_conversation(Call& call) {
     const std::optional<JsonValue> policy = call.field("policy");
     const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
                                  .preview = call.query.flag("preview"),
-                                 .model = call.text("model").value_or("")};
+                                 .model = call.text("model").value_or(""),
+                                 .window = call.number("window")};
     Span span = call.trace->span("memory.compact");
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
     if (done) describe_compaction(span, *done);
     if (done) spend_on_summary(call, *done);
     if (!done) return std::unexpected(blame(done.error(), call, ""));
+    if (done->outcome == Compaction::Outcome::unreachable)
+        return std::unexpected(unreachable_error(*done));
     return compaction_reply(*done);
 }
 

@@ -45,7 +45,7 @@ std::string start_event(const Begun& begun) {
 std::string compaction_event(const Compaction& compaction) {
     std::string data;
     JsonWriter out(data);
-    write_compaction_event(out, compaction);
+    write_compaction(out, compaction);
     return data;
 }
 

@@ -35,6 +35,7 @@ struct ImageRule {
     } kind = Kind::tiles;
     std::uint32_t base = 85, per_tile = 170, factor = 100;
     std::uint32_t per_page = 220;  // Of a PDF: about, as the text on it is not known.
+    bool operator==(const ImageRule&) const = default;
 };
 
 // Dollars per million tokens; a negative price is not known.

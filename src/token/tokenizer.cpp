@@ -2,6 +2,7 @@
 #include "palimpsest/tokenizer.h"
 
 #include "token/encoding.h"
+#include "token/media_tokens.h"
 
 #include <utility>
 
@@ -41,6 +42,10 @@ private:
 };
 
 }  // namespace
+
+std::uint64_t Tokenizer::count_media(const Media& media) const {
+    return media_tokens({}, *this, media);
+}
 
 std::unique_ptr<TokenCounter> Tokenizer::counter() const {
     return std::make_unique<ForwardingCounter>(*this);

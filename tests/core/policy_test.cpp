@@ -207,6 +207,39 @@ TEST(plan, tells_what_an_edit_costs_in_the_cache) {
     EXPECT_EQ(plan.used_after, 37u);
 }
 
+TEST(plan, a_gain_in_money_below_the_minimum_changes_nothing) {
+    const std::vector<Item> items = ten_messages();
+    PlanInput input;
+    input.items = items;
+    input.occasion.totals = totals_of(items);
+    input.occasion.model = {.name = "m",
+                            .input_price = 2.5,
+                            .cached_price = 0.25,
+                            .cache_write_price = 2.5,
+                            .output_price = 10,
+                            .cache_least_tokens = 1};
+    const auto plan_for = [&](const char* dollars) {
+        const auto policy = parse_policy(R"({"triggers":{"messages":3},"min_gain":{"dollars":)" +
+                                         std::string(dollars) +
+                                         R"(},"passes":[{"pass":"keep_last","messages":2}]})");
+        return make_plan(input, *policy);
+    };
+    // 80 tokens less in each of ten calls, read from the cache, without 20 tokens read anew once.
+    EXPECT_EQ(plan_for("0.0001").outcome, PlanOutcome::done);
+    const Plan dear = plan_for("0.01");
+    EXPECT_EQ(dear.outcome, PlanOutcome::no_progress);
+    EXPECT_NE(dear.explanation.find("the minimum is $0.01"), std::string::npos) << dear.explanation;
+}
+
+TEST(policy, errors_name_the_place_and_what_there_is) {
+    const auto message = [](const char* policy) { return parse_policy(policy).error().message; };
+    EXPECT_NE(message(R"({"protect":{"turn":1}})").find("\"protect.turn\""), std::string::npos);
+    EXPECT_NE(message("blanced").find("\"balanced\""), std::string::npos);
+    EXPECT_NE(message(R"({"passes":[{"pass":"fail","x":1}]})").find("\"when\""), std::string::npos);
+    EXPECT_NE(message(R"({"triggers":{"tokens":9}})").find("passes"), std::string::npos);
+    EXPECT_NE(message(R"({"min_gain":{"dollars":"a"}})").find("dollars"), std::string::npos);
+}
+
 TEST(plan, an_unreachable_budget_is_said_with_its_numbers) {
     const auto policy = parse_policy("trim");
     std::vector<Item> items = ten_messages();

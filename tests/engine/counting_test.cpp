@@ -151,6 +151,63 @@ TEST(counting, a_users_own_price_per_message_drives_the_budget) {
 
 namespace {
 
+std::string picture(std::size_t count) {
+    const std::string one =
+        R"({"type":"image_url","image_url":{"url":"http://x/y.png"}})";
+    std::string parts;
+    for (std::size_t n = 0; n < count; ++n) parts += (n == 0 ? "" : ",") + one;
+    return R"({"role":"user","content":[)" + parts + "]}";
+}
+
+}  // namespace
+
+TEST(counting, images_take_what_the_model_charges_for_them) {
+    DocumentOptions options;
+    options.window = 3'000;
+    options.policy = "trim";
+    const std::string list =
+        "[" + picture(4) + "," + picture(4) + "," + user("what is there?") + "]";
+    const auto done = compact_document(list, options, *exact_tokenizer());
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->plan.outcome, PlanOutcome::done);  // 8 times 765 do not fit.
+    EXPECT_GT(done->plan.used_before, 6'000u);
+    EXPECT_EQ(done->json, "[" + user("what is there?") + "]");
+}
+
+TEST(counting, a_turn_counts_images_by_the_rules_of_its_model) {
+    const auto tokens_with = [](const char* model) {
+        Memory memory(memory_store(), {});
+        EXPECT_TRUE(memory.append(alice, {.messages = picture(1)}));
+        const auto parts = memory.breakdown(alice, {.model = model});
+        EXPECT_TRUE(parts);
+        return parts ? parts->used : 0;
+    };
+    const std::uint64_t tiles = tokens_with("gpt-4o"), area = tokens_with("claude-sonnet-4-5"),
+                        dear = tokens_with("gpt-4o-mini");
+    EXPECT_GT(tiles, 700u);
+    EXPECT_GT(area, 1'200u);
+    EXPECT_GT(dear, 20'000u);
+}
+
+TEST(counting, escaped_arguments_are_cut_until_they_fit) {
+    std::string smileys;
+    for (int n = 0; n < 3'000; ++n) smileys += R"(\\ud83d\\ude00)";
+    const std::string list =
+        "[" + user("draw") +
+        R"(,{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function",)" +
+        R"("function":{"name":"draw","arguments":"{\"it\":\")" + smileys + R"(\"}"}}]},)" +
+        R"({"role":"tool","tool_call_id":"call_1","content":"ok"}])";
+    for (const std::uint64_t window : {900, 2'000, 5'000, 20'000}) {
+        DocumentOptions options;
+        options.window = window;
+        const auto done = compact_document(list, options, *exact_tokenizer());
+        ASSERT_TRUE(done) << window << ": " << done.error().message;
+        EXPECT_LE(done->plan.used_after, window);
+    }
+}
+
+namespace {
+
 // Three turns of the same Russian words: how many compactions a model's turns led to.
 struct Compacted {
     int times = 0;

@@ -1,0 +1,12 @@
+// What follows from the edits of a plan: what each of them replaces, frees and costs in the cache.
+#pragma once
+#include "core/plan.h"
+#include "core/scan.h"
+
+namespace palimpsest {
+
+// Sets costs, tokens and the first change of the plan from its edits and the original items, and
+// takes out the edits that nothing is left to do for.
+void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts);
+
+}  // namespace palimpsest
