@@ -113,7 +113,7 @@ constexpr Command table[] = {
      write, 0, &edit_flags, run_undo},
     {"compact", "[ID|FILE]", "Compact a view by a policy: of a conversation, or (--format) a file.",
      write, 0, &compact_flags, run_compact, nullptr, "format"},
-    {"simulate", "[TRACE...]", "Replay recorded conversations under policies; count what they cost.",
+    {"simulate", "[TRACE...]", "Replay recorded conversations under policies; count the cost.",
      none, 0, &simulate_flags, run_simulate},
     {"summary", "ID [TEXT]", "List summaries, or store one of your own (--range SEQ..SEQ).",
      write, 0, &summary_flags, run_summary},
