@@ -64,7 +64,7 @@ struct PostgresStore::Pending {
 Result<Appended> PostgresStore::append(const ConversationId& name, const Batch& batch) {
     PAL_CHECK(check_batch(name, batch));
     const PgEntries entries = make_entries(batch);
-    if (!batch.fork && batch.patch.empty()) {
+    if (!batch.fork && batch.patch.empty() && !batch.stamp) {
         PAL_TRY(done, append_at_once(name, batch, entries));
         if (done) return std::move(*done);
     }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/ids.h"
+#include "store/entry_guard.h"
 #include "store/epoch_ms.h"
 #include "store/postgres_store.h"
 #include "store/rules.h"
@@ -55,7 +56,7 @@ PgCall entry_call(const PgStatement& statement, const Replacement& replacement) 
 }
 
 PgCall replace_entry(const Replacement& replacement) {
-    const EncodedBody body = encode_body(replacement.body);
+    const EncodedBody body = encode_guarded(replacement.body);
     PgCall call = entry_call(replacing_entry, replacement);
     call.params.bytes(body.meta);
     body.payload ? call.params.bytes(view_of(body.payload)) : call.params.null();

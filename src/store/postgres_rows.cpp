@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "core/metadata.h"
+#include "store/entry_guard.h"
 #include "store/epoch_ms.h"
 
 namespace palimpsest {
@@ -239,7 +240,7 @@ PgEntries make_entries(const Batch& batch) {
         entries.kinds.emplace_back(static_cast<std::int64_t>(kind));
         entries.times.emplace_back(draft.at ? std::optional(ms_of(*draft.at)) : std::nullopt);
         entries.ordinals.emplace_back(count_of(entries.messages));
-        entries.bodies.push_back(encode_body(draft.body));
+        entries.bodies.push_back(encode_guarded(draft.body));
         if (basis_kinds.has(kind)) entries.basis = count_of(entries.kinds.size());
     }
     return entries;

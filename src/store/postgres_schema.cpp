@@ -54,7 +54,8 @@ struct Migration {
     const char* const* statements;
     std::size_t count;
 };
-constexpr Migration migrations[] = {{first_tables, std::size(first_tables)}};
+// Step 1 is empty: with version 2 the metas got sums, and nothing older was ever released.
+constexpr Migration migrations[] = {{first_tables, std::size(first_tables)}, {nullptr, 0}};
 static_assert(std::size(migrations) == postgres_schema_version);
 
 Result<void> execute(PgConnection& connection, const std::string& sql) {
@@ -112,6 +113,10 @@ Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& 
                     "the tables have schema version " + std::to_string(*version) +
                         ", this program knows versions up to " +
                         std::to_string(postgres_schema_version) + "; use a newer program");
+    if (version == 1)
+        return fail(ErrorCode::invalid_request,
+                    "the tables have schema version 1, whose entries have no checksums; copy them "
+                    "with the program that made them");
     if (version == postgres_schema_version) return {};
     if (!version) PAL_CHECK(make_version_row(connection, options));
     PAL_CHECK(execute(connection, "BEGIN"));

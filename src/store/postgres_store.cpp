@@ -1,6 +1,7 @@
 #include "store/postgres_store.h"
 
 #include "base/ids.h"
+#include "store/entry_guard.h"
 #include "store/epoch_ms.h"
 #include "store/listing.h"
 #include "store/postgres_schema.h"
@@ -73,7 +74,8 @@ Result<void> add_entries_of(const PgTable& table, const ReadQuery& query,
         const auto kind = static_cast<EntryKind>(table.integer(row, 1));
         Bytes payload;
         if (!table.is_null(row, 5)) payload = make_bytes(std::string(table.bytes(row, 5)));
-        PAL_TRY(body, decode_body(kind, table.bytes(row, 4), payload));
+        PAL_TRY(body,
+                decode_guarded({entry.seq, kind, table.bytes(row, 4), payload, query.content}));
         entry.body = std::move(body);
         found.push_back(std::move(entry));
     }
@@ -187,6 +189,7 @@ Result<std::vector<Entry>> PostgresStore::read(const LogId& log, const ReadQuery
     std::vector<Entry> entries;
     for (std::size_t i = 2; i + 1 < tables.size(); ++i)
         PAL_CHECK(add_entries_of(tables[i], query, entries));
+    PAL_CHECK(check_no_gap(header, query, entries));
     return entries;
 }
 

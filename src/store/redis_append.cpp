@@ -23,6 +23,13 @@ std::string maybe(const std::optional<std::uint64_t>& number) {
     return number ? std::to_string(*number) : "";
 }
 
+std::vector<std::string> stamp_fields(const Batch& batch) {
+    if (!batch.stamp) return {};
+    return {"created",  std::to_string(ms_of(batch.stamp->created)),
+            "updated",  std::to_string(ms_of(batch.stamp->updated)),
+            "accessed", std::to_string(ms_of(batch.stamp->accessed))};
+}
+
 std::unexpected<Error> no_conversation(const ConversationId& name) {
     return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
 }
@@ -76,8 +83,10 @@ std::vector<std::string> RedisStore::words_of(const Pending& pending,
     words.push_back(pending.made == "fork" ? pending.version : pending.mode);
     words.push_back(pending.parent);
     words.push_back(at.header ? hex(at.place.log) + ":" + std::to_string(at.header->revision) : "");
-    words.push_back(std::to_string(pending.fields.size() / 2));
+    const std::vector<std::string> times = stamp_fields(batch);
+    words.push_back(std::to_string((pending.fields.size() + times.size()) / 2));
     words.insert(words.end(), pending.fields.begin(), pending.fields.end());
+    words.insert(words.end(), times.begin(), times.end());
     if (pending.mode.empty()) add_entry_words(batch, words);
     return words;
 }
@@ -157,6 +166,7 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
         return fail(ErrorCode::conflict,
                     "\"" + pending.name.id + "\" exists: a fork needs a new id");
     if (what == "dry") return std::unexpected(*pending.refusal);
+    if (what == "short") return entries_lost(at.place.log, reply);
     if (what == "taken") return fail(ErrorCode::conflict, "a log " + hex(at.place.log) + " exists");
     if (what != "conflict") return std::nullopt;  // moved
     PAL_TRY(now, finished(pending, at, reply, false));

@@ -1,7 +1,8 @@
 // Listings on Redis. For each tenant three sorted sets hold its conversations: by creation, and by
 // the minutes of the last change and of the last access; a fourth for each owner. They are written
 // after the header that they follow and compared with it when they are read: what is not there any
-// more is taken out, what stands at the wrong minute is put right.
+// more is left out, and removed by the sweep or by repair(); what stands at the wrong minute is put
+// right.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -74,12 +75,13 @@ Result<void> RedisStore::unindex(const TreeLog& log, const std::string& tag) {
 }
 
 // Puts the sorted set right where it and the header disagree; best effort.
-void RedisStore::mend(const Member& member, const TreeLog* log, const ListQuery& query) {
+void RedisStore::put_right(const Member& member, const TreeLog& log, const ListQuery& query) {
     const std::string in =
         key(index_tag(query.tenant), sort_keys[static_cast<std::size_t>(query.sort)]);
-    std::vector<std::string> words{"ZREM", in, member.raw};
-    if (log) words = {"ZADD", in, std::to_string(score_of(log->header, query.sort)), member.raw};
-    (void)client_->run({.key = in, .words = std::move(words), .effect = Effect::writes});
+    (void)client_->run(
+        {.key = in,
+         .words = {"ZADD", in, std::to_string(score_of(log.header, query.sort)), member.raw},
+         .effect = Effect::writes});
 }
 
 // The headers of those that are there, in the place that the sorted set says, and match.
@@ -95,13 +97,10 @@ Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& me
     for (std::size_t i = 0; i < members.size(); ++i) {
         TreeLog log = read_header(replies[i], members[i].place.log);
         const bool there = !replies[i].items.empty() && log.named();
-        if (!there) {
-            mend(members[i], nullptr, query);
-            continue;
-        }
+        if (!there) continue;
         const bool placed = query.owner || std::cmp_equal(score_of(log.header, query.sort),
                                                           std::llround(members[i].score));
-        if (!placed) mend(members[i], &log, query);
+        if (!placed) put_right(members[i], log, query);
         if (placed && !expired(log.header, now)) headers.push_back(std::move(log.header));
     }
     return headers;
@@ -255,6 +254,46 @@ Result<std::size_t> RedisStore::sweep(std::size_t limit) {
         went += gone;
     }
     return went;
+}
+
+// ---- checking -----------------------------------------------------------------------------------
+
+// What the server itself has forgotten stays in the sets until the sweep; that is no fault.
+Result<void> RedisStore::check_listing(const std::string& in, bool repair, CheckReport& report) {
+    PAL_TRY(members, client_->run({.key = in, .words = {"ZRANGE", in, "0", "-1"}}));
+    for (const RedisReply& member : members.items) {
+        const auto place = parse_name_key(member.text, "");
+        if (place) {
+            const std::string h = key(place->place.tag, "h:" + hex(place->place.log));
+            const std::string x = expiry_key(place->place.tag);
+            PAL_TRY(there, client_->run({.key = h, .words = {"EXISTS", h}}));
+            PAL_TRY(due, client_->run({.key = x, .words = {"ZSCORE", x, member.text}}));
+            if (there.number == 1 || !due.is_nil()) continue;
+        }
+        report.findings.push_back({"listing", in,
+                                   "\"" + member.text + "\" names no conversation" +
+                                       (repair ? "; it was taken out" : "")});
+        if (repair)
+            PAL_CHECK(client_->run(
+                {.key = in, .words = {"ZREM", in, member.text}, .effect = Effect::writes}));
+    }
+    return {};
+}
+
+Result<CheckReport> RedisStore::check_listings(std::span<const std::string> tenants, bool repair) {
+    PAL_TRY(report, Store::check(tenants));
+    for (const std::string& tenant : tenants)
+        for (const std::string_view sort : sort_keys)
+            PAL_CHECK(check_listing(key(index_tag(tenant), std::string(sort)), repair, report));
+    return report;
+}
+
+Result<CheckReport> RedisStore::check(std::span<const std::string> tenants) {
+    return check_listings(tenants, false);
+}
+
+Result<CheckReport> RedisStore::repair(std::span<const std::string> tenants) {
+    return check_listings(tenants, true);
 }
 
 }  // namespace palimpsest

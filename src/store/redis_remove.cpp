@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/ids.h"
-#include "core/codec.h"
+#include "store/entry_guard.h"
 #include "store/redis_store.h"
 #include "store/rules.h"
 
@@ -134,7 +134,7 @@ Result<std::optional<bool>> RedisStore::scrub_family(const std::string& tag,
         if (!header) return no_log(one.log);
         if (one.seq <= header->base || one.seq > header->end)
             return fail(ErrorCode::not_found, "the log owns no entry " + text(one.seq.value));
-        EncodedBody body = encode_body(one.body);
+        EncodedBody body = encode_guarded(one.body);
         const std::string uid = hex(one.log), at = text(one.seq.value - header->base.value - 1);
         const auto kind = static_cast<unsigned>(kind_of(one.body));
         words.insert(words.end(), {"K", uid, at, std::to_string(kind)});

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/ids.h"
-#include "core/codec.h"
+#include "store/entry_guard.h"
 #include "store/epoch_ms.h"
 
 namespace palimpsest {
@@ -203,7 +203,7 @@ std::vector<std::string> patched_fields(const Header& header, const HeaderPatch&
 
 void add_entry_words(const Batch& batch, std::vector<std::string>& words) {
     for (const Draft& draft : batch.entries) {
-        EncodedBody body = encode_body(draft.body);
+        EncodedBody body = encode_guarded(draft.body);
         words.push_back(std::to_string(static_cast<unsigned>(kind_of(draft.body))));
         words.push_back(draft.at ? std::to_string(ms_of(*draft.at)) : "");
         words.push_back(body.payload ? "1" : "0");
@@ -223,7 +223,7 @@ Result<Entry> read_record(Seq seq, std::string_view record, const std::string& p
                     "entry " + std::to_string(seq.value) + " is damaged: it has no valid head");
     Bytes bytes;
     if (has_payload && content) bytes = make_bytes(payload);
-    PAL_TRY(body, decode_body(static_cast<EntryKind>(*kind), record, bytes));
+    PAL_TRY(body, decode_guarded({seq, static_cast<EntryKind>(*kind), record, bytes, content}));
     return Entry{.seq = seq, .at = time_of(*at), .ordinal = *ordinal, .body = std::move(body)};
 }
 
@@ -232,6 +232,12 @@ std::string digest_hex(const Fingerprint& digest) {
     for (const std::uint64_t half : {digest.low, digest.high})
         for (unsigned i = 16; i-- > 0;) out += digits[(half >> (4 * i)) & 15U];
     return out;
+}
+
+std::unexpected<Error> entries_lost(const LogId& log, const RedisReply& reply) {
+    return fail(ErrorCode::internal, "log " + hex(log) + " is damaged: the server has " +
+                                         reply.at(2) + " entries of it, which should end at " +
+                                         reply.at(3) + "; run `pal doctor` to see what is whole");
 }
 
 }  // namespace palimpsest

@@ -50,4 +50,7 @@ Result<Entry> read_record(Seq seq, std::string_view record, const std::string& p
 
 std::string digest_hex(const Fingerprint& digest);
 
+// The script found fewer entries, or more, than the header says.
+std::unexpected<Error> entries_lost(const LogId& log, const RedisReply& reply);
+
 }  // namespace palimpsest

@@ -16,6 +16,12 @@ if not now then
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
 local function num(v) return string.format('%.0f', v) end
+-- How many entries there are, when that is not what the header says.
+local function lost(uid, below, last)
+  local e, p = redis.call('LLEN', base .. 'e:' .. uid), redis.call('LLEN', base .. 'p:' .. uid)
+  local want = tonumber(last) - tonumber(below)
+  if e ~= want or p ~= want then return num(math.min(e, p)) end
+end
 local function keys_of(uid)
   return {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
 end
@@ -25,13 +31,14 @@ end
 // 11 revision, 12 revision that the patch was made for, 13 number of entries, 14 how it may be made
 // ('' not, 'own', 'fork'), 15 the name key's value then, 16 version of the tree (fork), 17 parent
 // (fork); 16 else: 'fork' when an existing one is refused, 'dry' when nothing shall be written. 18
-// uid and revision of the header that the caller has, 19 number of fields to set; then field and
-// value each; then for each entry kind, time, has a payload, meta, payload.
+// uid and revision of the header that the caller has, 19 number of fields to set, times that the
+// caller brings among them; then field and value each; then for each entry kind, time, has a
+// payload, meta, payload.
 constexpr const char* append_text = R"lua(
 local uid, made = A[3], A[14]
 local H, K = base .. 'h:' .. uid, base .. 'k:' .. uid .. ':'
 local h = redis.call('HMGET', H, 'name', 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
-                     'expires', 'ttl', 'native', 'tree')
+                     'expires', 'ttl', 'native', 'tree', 'base')
 local day = math.floor(now / 86400000)
 local function header()
   local hot = redis.call('HMGET', H, 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
@@ -47,7 +54,7 @@ if made ~= '' then
   if made == 'fork' and (redis.call('GET', base .. 'v') or '0') ~= A[16] then
     return {A[1], 'moved'}
   end
-  h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false}
+  h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false, '0'}
 else
   if h[1] ~= A[4] then return {A[1], 'absent'} end
   if h[8] and tonumber(h[8]) <= now then return {A[1], 'expired', uid} end
@@ -69,10 +76,12 @@ else
   end
   if A[12] ~= '' and A[12] ~= h[6] then return {A[1], 'moved'} end
   if A[16] == 'dry' then return {A[1], 'dry'} end
+  local have = tonumber(A[13]) > 0 and lost(uid, h[12], h[2])
+  if have then return {A[1], 'short', have, h[2]} end
 end
 -- Every check is done: from here on only writes.
 local set, i, patched = {}, 20, tonumber(A[19]) > 0
-local ttl, basis, tree = h[9], h[3], h[11]
+local ttl, basis, tree, stamp = h[9], h[3], h[11], {}
 local last, messages = tonumber(h[2]), tonumber(h[4])
 for _ = 1, tonumber(A[19]) do
   local field, value = A[i], A[i + 1]
@@ -83,7 +92,9 @@ for _ = 1, tonumber(A[19]) do
   if field == 'end' then last = tonumber(value) end
   if field == 'messages' then messages = tonumber(value) end
   if field == 'basis' then basis = value end
-  if value ~= '' or field ~= 'ttl' then
+  if field == 'created' or field == 'updated' or field == 'accessed' then
+    stamp[field] = value
+  elseif value ~= '' or field ~= 'ttl' then
     set[#set + 1] = field
     set[#set + 1] = value
   end
@@ -118,9 +129,10 @@ local function put(field, value)
   set[#set + 1] = field
   set[#set + 1] = value
 end
-put('end', num(last)) put('messages', num(messages)) put('basis', basis) put('accessed', num(now))
-if count > 0 or patched or made ~= '' then put('updated', num(now)) end
-if made ~= '' then put('name', A[4]) put('created', num(now)) end
+put('end', num(last)) put('messages', num(messages)) put('basis', basis)
+put('accessed', stamp.accessed or num(now))
+if count > 0 or patched or made ~= '' then put('updated', stamp.updated or num(now)) end
+if made ~= '' then put('name', A[4]) put('created', stamp.created or num(now)) end
 if made == 'own' then redis.call('SET', N, uid) end
 if made == 'fork' then
   redis.call('SADD', base .. 't', uid, A[17])
@@ -171,6 +183,10 @@ local uid = A[3]
 local H = base .. 'h:' .. uid
 local h = redis.call('HMGET', H, 'base', 'end')
 if not h[1] then return {A[1], 'absent'} end
+if #A > 8 then
+  local have = lost(uid, h[1], h[2])
+  if have then return {A[1], 'short', have, h[2]} end
+end
 local out = {A[1], 'ok', num(now), redis.call('HGETALL', H)}
 local kinds, left, newest, content = tonumber(A[4]), tonumber(A[5]), A[6] == '1', A[7] == '1'
 local below, last = tonumber(h[1]), tonumber(A[8]) or tonumber(h[2])

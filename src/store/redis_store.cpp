@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "store/entry_guard.h"
 #include "store/epoch_ms.h"
 #include "store/rules.h"
 
@@ -193,6 +194,7 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
     if (!query) keys.push_back("h:" + hex(log));
     PAL_TRY(reply, call({scripts_.read, tag, std::move(keys), std::move(words)}));
     if (reply.at(1) == "absent") return std::nullopt;
+    if (reply.at(1) == "short") return entries_lost(log, reply);
     if (reply.items.size() < 4) return odd_answer();
     Found found{read_header(reply.items[3], log), time_of(number_in(reply.at(2))), {}};
     for (std::size_t i = 4; i + 2 < reply.items.size(); i += 3) {
@@ -252,9 +254,13 @@ Result<std::vector<Entry>> RedisStore::read(const LogId& log, const ReadQuery& q
     PAL_TRY(found, read_log(*tag, log, &query, {}));
     if (!found) return no_log(log);
     PAL_TRY(header, living(*tag, *found));
-    if (header.end >= found->log.header.end) return std::move(found->entries);
+    if (header.end >= found->log.header.end) {
+        PAL_CHECK(check_no_gap(header, query, found->entries));
+        return std::move(found->entries);
+    }
     PAL_TRY(rest, read_log(*tag, log, &query, header.end));
     if (!rest) return no_log(log);
+    PAL_CHECK(check_no_gap(header, query, rest->entries));
     return std::move(rest->entries);
 }
 

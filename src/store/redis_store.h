@@ -41,6 +41,9 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
+    // Also the listings; repair() takes out of them what names no conversation.
+    Result<CheckReport> check(std::span<const std::string> tenants) override;
+    Result<CheckReport> repair(std::span<const std::string> tenants) override;
 
 private:
     RedisStore(Options options, std::unique_ptr<RedisClient> client);
@@ -117,7 +120,9 @@ private:
     Result<void> complete_scores(const std::string& in, std::vector<Member>& members);
     Result<Page> list_owned(const ListQuery& query);
     Result<Page> list_forks(const ListQuery& query);
-    void mend(const Member& member, const TreeLog* log, const ListQuery& query);
+    void put_right(const Member& member, const TreeLog& log, const ListQuery& query);
+    Result<void> check_listing(const std::string& in, bool repair, CheckReport& report);
+    Result<CheckReport> check_listings(std::span<const std::string> tenants, bool repair);
 
     // ---- removal
     Result<std::optional<Receipt>> remove(const std::string& tag, const LogId& log, bool expired);

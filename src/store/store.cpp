@@ -1,14 +1,16 @@
 // The defaults of the port: what a store gets for writing the required operations only.
 #include "palimpsest/store.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/ids.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t page_entries = 1000;  // bounds what one check holds in memory
+constexpr std::size_t page_entries = 64;  // bounds what one check holds in memory
 
 // Walks the entries of one log in order and notes what is not as its header says.
 class LogCheck {
@@ -21,19 +23,19 @@ public:
         messages_ = before;
         Seq next = header.base + 1;
         while (next <= header.end) {
-            auto entries = store_.read(
-                header.log,
-                {.ranges = {{next, header.end}}, .limit = page_entries, .content = false});
+            const Range page{next, std::min(header.end, next + (page_entries - 1))};
+            const auto entries = store_.read(header.log, {.ranges = {page}});
             if (!entries && entries.error().code == ErrorCode::not_found) return {};  // just erased
-            if (!entries) return std::unexpected(entries.error());
-            if (entries->empty()) break;
-            for (const Entry& entry : *entries) visit(header, entry, next);
+            if (!entries) PAL_CHECK(visit_each(header, page, entries.error(), next));
+            if (entries && entries->empty()) break;
+            if (entries)
+                for (const Entry& entry : *entries) visit(header, entry, next);
         }
         if (next <= header.end)
             note("gap", header,
                  "ends before entry " + std::to_string(next.value) + ", its header says " +
                      std::to_string(header.end.value));
-        else if (messages_ != header.messages)
+        else if (!unsure_ && messages_ != header.messages)
             note("count", header,
                  "has " + std::to_string(messages_) + " messages, its header says " +
                      std::to_string(header.messages));
@@ -45,12 +47,35 @@ public:
     }
 
 private:
+    // Something in the page cannot be read: each entry by itself, to name those that cannot.
+    Result<void> visit_each(const Header& header, const Range& page, const Error& why, Seq& next) {
+        if (why.code != ErrorCode::internal) return std::unexpected(why);
+        std::string said;
+        for (Seq seq = page.from; seq <= page.to; seq = seq + 1) {
+            const auto entry = store_.read(header.log, {.ranges = {{seq, seq}}});
+            if (entry && !entry->empty()) {
+                visit(header, entry->front(), next);
+                continue;
+            }
+            if (!entry && entry.error().code != ErrorCode::internal)
+                return std::unexpected(entry.error());
+            unsure_ = true;
+            next = seq + 1;
+            const std::string what = entry ? "entry " + std::to_string(seq.value) + " is missing"
+                                           : entry.error().message;
+            if (what != said) note("damaged", header, what);
+            said = what;
+        }
+        return {};
+    }
+
     void visit(const Header& header, const Entry& entry, Seq& next) {
         ++report_.entries;
         if (entry.seq != next)
             note("gap", header, "entry " + std::to_string(next.value) + " is missing");
         next = entry.seq + 1;
         if (kind_of(entry.body) == EntryKind::message) ++messages_;
+        if (std::exchange(unsure_, false)) messages_ = entry.ordinal;
         if (entry.ordinal != messages_)
             note("count", header,
                  "entry " + std::to_string(entry.seq.value) + " counts " +
@@ -65,8 +90,11 @@ private:
         auto entries =
             store_.read(*header.parent, {.ranges = {{header.base, header.base}}, .content = false});
         if (entries && !entries->empty()) return entries->front().ordinal;
-        if (!entries && entries.error().code != ErrorCode::not_found)
+        const bool readable = entries || entries.error().code == ErrorCode::not_found;
+        if (!readable && entries.error().code != ErrorCode::internal)
             return std::unexpected(entries.error());
+        unsure_ = !readable;  // the parent's own check names it
+        if (!readable) return std::uint64_t{0};
         note("orphan", header, "its parent has no entry " + std::to_string(header.base.value));
         return header.messages;
     }
@@ -79,6 +107,7 @@ private:
     Store& store_;
     CheckReport& report_;
     std::uint64_t messages_ = 0;
+    bool unsure_ = false;  // an entry could not be read: the count goes on from the next
     Seq basis_ = {};
 };
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <thread>
 
+#include "base/ids.h"
 #include "live/live.h"
 #include "store/promptkit_redis.h"
 
@@ -116,6 +117,77 @@ TEST(redis_expiry, a_listing_is_right_when_the_server_itself_has_removed_convers
     const auto again = store->append({"t", "b"}, says("anew"));
     ASSERT_TRUE(again.has_value()) << again.error().message;
     EXPECT_TRUE(again->created);
+}
+
+// A store with the conversations "a" and "b" of three messages each; `damage` is a command of
+// Redis, in which ENTRIES, PAYLOADS and INDEX stand for keys of "a".
+struct DamagedKeys {
+    std::string url = unique(running().redis->url());
+    std::unique_ptr<Store> store = open_good(url);
+    LogId log = {};
+    DamagedKeys() {
+        for (const char* id : {"b", "a"})
+            for (const char* text : {"one", "two", "three"})
+                log = store->append({"t", id}, says(text))->header.log;
+    }
+    void damage(std::string command) const {
+        const std::string base = url.substr(url.find("prefix=") + 7) + ":{t/a}:";
+        const std::map<std::string, std::string> keys{
+            {"ENTRIES", base + "e:" + hex(log)},
+            {"PAYLOADS", base + "p:" + hex(log)},
+            {"INDEX", url.substr(url.find("prefix=") + 7) + ":{i/t}:c"}};
+        for (const auto& [word, name] : keys)
+            if (const auto at = command.find(word); at != command.npos)
+                command.replace(at, word.size(), "'" + name + "'");
+        (void)output_of("redis-cli -p " + std::to_string(running().redis->port()) + " " + command);
+    }
+    std::vector<Finding> findings() {
+        const std::string tenants[] = {"t"};
+        return store->check(tenants)->findings;
+    }
+};
+
+TEST(redis_damage, a_changed_entry_is_never_given_out_and_is_named) {
+    for (const char* command : {"lset PAYLOADS 1 x", "lset ENTRIES 1 '0:5:2:1:x'"}) {
+        DamagedKeys keys;
+        ASSERT_TRUE(keys.findings().empty());
+        keys.damage(command);
+        const auto damaged = keys.store->read(keys.log, {});
+        ASSERT_FALSE(damaged) << command;
+        EXPECT_EQ(damaged.error().code, ErrorCode::internal);
+        EXPECT_NE(damaged.error().message.find("entry 2"), std::string::npos);
+        EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 3U);
+        ASSERT_EQ(keys.findings().size(), 1U) << command;
+        EXPECT_EQ(keys.findings()[0].where, "a");
+        EXPECT_NE(keys.findings()[0].message.find("entry 2"), std::string::npos);
+    }
+}
+
+TEST(redis_damage, a_missing_entry_is_noticed_and_nothing_is_appended_in_its_place) {
+    for (const char* command : {"lpop ENTRIES", "rpop PAYLOADS", "del ENTRIES"}) {
+        DamagedKeys keys;
+        keys.damage(command);
+        EXPECT_FALSE(keys.store->read(keys.log, {})) << command;
+        EXPECT_FALSE(keys.store->read(keys.log, {.ranges = {{Seq{2}, Seq{2}}}})) << command;
+        const auto appended = keys.store->append({"t", "a"}, says("four"));
+        ASSERT_FALSE(appended) << command;
+        EXPECT_EQ(appended.error().code, ErrorCode::internal);
+        EXPECT_FALSE(keys.findings().empty()) << command;
+        EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 3U);
+    }
+}
+
+TEST(redis_damage, what_a_listing_should_not_name_is_told_and_goes_when_asked) {
+    DamagedKeys keys;
+    keys.damage("zadd INDEX 1 '00000000000000000000000000000001 ghost'");
+    const std::string tenants[] = {"t"};
+    EXPECT_EQ(keys.store->list({.tenant = "t", .sort = SortBy::created})->headers.size(), 2U);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(keys.findings().size(), 1U) << "only told";
+        EXPECT_EQ(keys.findings()[0].what, "listing");
+    }
+    EXPECT_EQ(keys.store->repair(tenants)->findings.size(), 1U) << "told and done";
+    EXPECT_TRUE(keys.findings().empty());
 }
 
 // The layout as PromptKit writes it, decomposed and as one text.

@@ -111,6 +111,26 @@ constexpr ConformanceCheck checks[] = {
                first.updated + 1s);
      },
      CheckNeeds::clock},
+    {"a_stamp_brings_its_own_times",
+     [](Probe& store) {
+         const Stamp stamp{Time(1h), Time(2h), Time(3h)};
+         Batch batch = says({"1"});
+         batch.stamp = stamp;
+         must(store->append(named("a"), batch));
+         const Header first = must(store->head(named("a")));
+         equal(first.created, stamp.created);
+         equal(first.updated, stamp.updated);
+         equal(first.accessed, stamp.accessed);
+         batch.stamp = Stamp{Time(4h), Time(5h), Time(6h)};
+         const Header told = must(store->append(named("a"), batch)).header;
+         const Header then = must(store->head(named("a")));
+         equal(told, then);
+         equal(then.created, stamp.created);
+         equal(then.updated, Time(5h));
+         equal(then.accessed, Time(6h));
+         must(store->append(named("a"), says({"3"})));
+         check(must(store->head(named("a"))).updated > Time(6h), "the clock goes on");
+     }},
     {"looking_is_no_access",
      [](Probe& store) {
          const Header before = written(store, "a", {"1"});
