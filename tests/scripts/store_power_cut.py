@@ -89,7 +89,7 @@ def cut_kind(kind, folder, cuts):
     acks, lost, failures = series(kind, folder, "", cuts, rng)
     if lost:
         failures.append(f"{lost} acknowledged entries were lost")
-    control = series(kind, folder, UNSYNCED[kind], max(5, cuts // 10), rng)
+    control = series(kind, folder, UNSYNCED[kind], max(3, cuts // 10), rng)
     if not control[1]:
         failures.append("the control without syncs lost nothing, so this proves nothing")
     return report(f"power cut, {kind}", failures, f"{cuts} cuts, {acks} acknowledged, {lost} lost"
