@@ -219,7 +219,7 @@ Result<PromptkitState> promptkit_state(const ForeignSource& source,
     }
     JsonWriter out(state.meta);
     out.begin_object().field("id", state.id).field("user_id", state.owner);
-    out.field("system_prompt", header.system_prompt).key("token_count").number(0);
+    out.field("system_prompt", header.system_prompt);
     out.field("last_accessed_at", format_time(header.accessed)).end_object();
     PAL_TRY(metadata, parse_json(header.metadata));
     for (const auto& [key, value] : metadata.root().members())
