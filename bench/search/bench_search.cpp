@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t batch_messages = 1000;
 constexpr int queries = 60;
+constexpr std::size_t vector_size = 384;
 
 // Of the processor: what else the machine does would hit the arms unequally.
 using Start = std::clock_t;
@@ -166,7 +167,7 @@ void measure_queries(const Arms& arms, Talk& talk, Stemmer& stemmer) {
 
 // All vectors of a scope against one, beside only reading the same bytes.
 void measure_scan() {
-    constexpr std::size_t rows = 100'000, dimension = 384;
+    constexpr std::size_t rows = 100'000, dimension = vector_size;
     std::vector<float> vectors(rows * dimension), query(dimension), cosines(rows);
     std::mt19937 random{7};
     for (float& value : vectors) value = static_cast<float>(random() % 1000) / 1000;
@@ -188,6 +189,79 @@ void measure_scan() {
     std::printf(
         "exact scan of 100,000 vectors of 384: %.1f ms, reading them %.1f ms (%.2f times)%s\n",
         scan * 1e3, read * 1e3, read / scan, sum == 1 ? " " : "");
+}
+
+// Vectors of unit length around so many directions, as texts on so many matters have them.
+class Matters {
+public:
+    explicit Matters(std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) centers_.push_back(direction());
+    }
+    std::vector<float> next() {
+        std::vector<float> vector = direction();
+        const std::vector<float>& center = centers_[random_() % centers_.size()];
+        for (std::size_t i = 0; i < vector.size(); ++i) vector[i] += center[i];
+        normalize(vector);
+        return vector;
+    }
+
+private:
+    std::vector<float> direction() {
+        std::vector<float> vector(vector_size);
+        for (float& value : vector) value = normal_(random_);
+        normalize(vector);
+        return vector;
+    }
+    std::mt19937 random_{11};
+    std::normal_distribution<float> normal_;
+    std::vector<std::vector<float>> centers_;
+};
+
+std::vector<std::uint32_t> ten_nearest(const std::vector<float>& cosines) {
+    std::vector<std::uint32_t> rows(cosines.size());
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
+    std::ranges::partial_sort(rows, rows.begin() + 10,
+                              [&](auto a, auto b) { return cosines[a] > cosines[b]; });
+    rows.resize(10);
+    return rows;
+}
+
+// The ten nearest of one scope by a graph, beside looking at all of it.
+void measure_graph(std::size_t rows) {
+    Matters matters(rows / 100);
+    std::vector<float> vectors;
+    vectors.reserve(rows * vector_size);
+    for (std::size_t i = 0; i < rows; ++i)
+        for (const float value : matters.next()) vectors.push_back(value);
+    TenantGraph graph(vector_size);
+    Start start = std::clock();
+    graph.add({}, vectors);
+    const double added = seconds_since(start);
+    graph.measure();
+    std::vector<double> by_graph, by_scan;
+    std::vector<float> cosines(rows);
+    double found = 0;
+    for (int q = 0; q < 200; ++q) {
+        const std::vector<float> asked = matters.next();
+        start = std::clock();
+        dot_products(vectors, asked, cosines);
+        by_scan.push_back(seconds_since(start));
+        const auto wanted = ten_nearest(cosines);
+        const GraphSource sources[] = {{}};
+        start = std::clock();
+        auto near = graph.nearest(sources, asked, 10).rows;
+        by_graph.push_back(seconds_since(start));
+        std::ranges::sort(near, [&](auto a, auto b) { return cosines[a.row] > cosines[b.row]; });
+        near.resize(std::min<std::size_t>(near.size(), 10));
+        for (const auto& one : near) found += std::ranges::count(wanted, one.row) > 0;
+    }
+    std::printf(
+        "graph of %zu vectors of 384: p50 %.2f ms, all of them %.2f ms (%.1f times as fast), "
+        "recall@10 %.3f%s; %.2f ms to add one, %.0f bytes each\n",
+        rows, median(by_graph) * 1e3, median(by_scan) * 1e3, median(by_scan) / median(by_graph),
+        found / 2000, graph.is_ready() ? "" : " (it would not be used)",
+        added / static_cast<double>(rows) * 1e3,
+        static_cast<double>(graph.bytes()) / static_cast<double>(rows));
 }
 
 // Appends alone, and with what it takes to have each of them in the index when it returns.
@@ -243,6 +317,7 @@ int main(int argc, char** argv) {
                 count / arms.fts_s, count / arms.own_s, arms.fts_s / arms.own_s);
     measure_queries(arms, talk, stemmer);
     measure_scan();
+    for (const std::size_t rows : {5'000, 20'000, 100'000}) measure_graph(rows);
     measure_append(folder, talk);
     sqlite3_close(arms.fts);
     sqlite3_close(arms.own);
