@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "engine/present.h"
+#include "net/url.h"
 #include "store/files_mend.h"
 #include "store/sqlite_inspect.h"
 
@@ -92,7 +93,9 @@ bool may_be_mended(const std::string& url, const Error& error) {
 // A files store says by itself what does not let it open.
 Result<int> inspect_files(Invocation& call, const Error& why) {
     if (why.code != ErrorCode::internal) return std::unexpected(why);
-    return finish(call, {.findings = {{"damaged", call.settings.store, why.message}}}, nullptr);
+    return finish(call,
+                  {.findings = {{"damaged", without_password(call.settings.store), why.message}}},
+                  nullptr);
 }
 
 Result<int> inspect(Invocation& call, const Error& why) {

@@ -14,6 +14,7 @@
 #include "cli/serve_terms.h"
 #include "cli/tracing.h"
 #include "net/listen.h"
+#include "net/url.h"
 #include "store/sweep_guard.h"
 
 namespace palimpsest {
@@ -85,12 +86,13 @@ void announce(Invocation& call, const std::string& address, const Durability& du
     const std::string url = (call.settings.tls_cert.empty() ? "http://" : "https://") + address;
     if (call.json()) {
         call.out.json_line("{\"listen\":" + json_string(address) + ",\"url\":" + json_string(url) +
-                           ",\"store\":" + json_string(call.settings.store) +
+                           ",\"store\":" + json_string(without_password(call.settings.store)) +
                            ",\"durability\":" + json_string(durability.level) + "}");
         return;
     }
-    call.out.line("palimpsest listens on " + url + " (store " + printable(call.settings.store) +
-                  ", model " + printable(call.settings.model) + ")");
+    call.out.line("palimpsest listens on " + url + " (store " +
+                  printable(without_password(call.settings.store)) + ", model " +
+                  printable(call.settings.model) + ")");
     call.out.line("try: curl " + url +
                   "/api/v1/chat -H 'Content-Type: application/json' -d '{\"message\":\"Hello\"}'");
     call.out.line("what it acknowledges is kept: " + printable(durability.level));

@@ -1,5 +1,6 @@
 #include "net/url.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "net/message.h"
@@ -65,6 +66,23 @@ Result<Url> parse_url(std::string_view text) {
     const bool whole = error == std::errc() && end == digits.data() + digits.size();
     if (after[0] != ':' || !whole || url.port == 0) return bad_url(text, "has no valid port");
     return url;
+}
+
+std::string without_password(std::string_view url) {
+    std::string out(url);
+    const auto hide = [&](std::size_t from, std::size_t to) {
+        out.replace(from, to - from, "***");
+    };
+    constexpr std::string_view field = "password=";
+    if (const std::size_t at = out.find(field); at != std::string::npos)
+        hide(at + field.size(), std::min(out.find('&', at), out.size()));
+    const std::size_t scheme = out.find("://");
+    if (scheme == std::string::npos) return out;
+    const std::size_t first = scheme + 3;
+    const std::size_t host = out.rfind('@', std::min(out.find('/', first), out.size()));
+    const std::size_t colon = out.find(':', first);
+    if (host != std::string::npos && host >= first && colon < host) hide(colon + 1, host);
+    return out;
 }
 
 }  // namespace palimpsest

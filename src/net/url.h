@@ -23,4 +23,8 @@ struct Url {
 // end up in logs), queries, fragments, anything else.
 Result<Url> parse_url(std::string_view text);
 
+// The URL of a store or server as it may be shown: passwords, before the host or in the query, are
+// three stars.
+std::string without_password(std::string_view url);
+
 }  // namespace palimpsest

@@ -152,3 +152,15 @@ TEST(url, does_not_repeat_a_password) {
 
 }  // namespace
 }  // namespace palimpsest
+
+TEST(url, is_shown_without_its_passwords) {
+    EXPECT_EQ(palimpsest::without_password("redis://:secret@localhost:6379/0"),
+              "redis://:***@localhost:6379/0");
+    EXPECT_EQ(palimpsest::without_password("postgres://ann:se:cr@t@db/pal"),
+              "postgres://ann:***@db/pal");
+    EXPECT_EQ(palimpsest::without_password("postgres://db/pal?password=secret&sslmode=require"),
+              "postgres://db/pal?password=***&sslmode=require");
+    EXPECT_EQ(palimpsest::without_password("postgres://ann@db:5432/pal"),
+              "postgres://ann@db:5432/pal");
+    EXPECT_EQ(palimpsest::without_password("sqlite:pal@home:x.db"), "sqlite:pal@home:x.db");
+}
