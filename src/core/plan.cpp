@@ -168,11 +168,25 @@ bool counts_things(std::string_view trigger) {
     return std::ranges::find(names, trigger) != std::end(names);
 }
 
+// By the policy alone: its target, or three quarters of the trigger that fired.
+std::optional<std::uint64_t> usual_target(const Policy& policy, const Due& due,
+                                          const Occasion& occasion, std::uint64_t used) {
+    std::optional<std::uint64_t> target = policy.target.in(occasion.budget.window);
+    if (target || !due.at_tokens) return target;
+    target = *due.at_tokens - *due.at_tokens / 4;
+    // The provider counts otherwise than we do: the same share of our count.
+    if (due.trigger == "reported_tokens" && occasion.reported_tokens.value_or(0) > 0)
+        target =
+            static_cast<std::uint64_t>(static_cast<double>(*target) * static_cast<double>(used) /
+                                       static_cast<double>(*occasion.reported_tokens));
+    return target;
+}
+
 // Asked for by hand although there is room, or nobody knows how much.
-bool is_gentle(const Policy& policy, const Due& due, const Budget& budget, std::uint64_t used) {
-    const auto target = policy.target.in(budget.window);
+bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
+    const auto target = usual_target(policy, due, occasion, used);
     const bool room = target ? *target >= used : !policy.target.empty();
-    return due.trigger == "explicit" && room && used <= budget.limit();
+    return due.trigger == "explicit" && room && used <= occasion.budget.limit();
 }
 
 // Without the passes that drop, where there are others: what must not go for want of room stays.
@@ -185,22 +199,13 @@ Policy without_drops(const Policy& policy) {
 // None: every pass does all that it can.
 std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
                                            const Occasion& occasion, std::uint64_t used) {
-    const Budget& budget = occasion.budget;
-    std::optional<std::uint64_t> target = policy.target.in(budget.window);
-    if (!target && due.at_tokens) {
-        target = *due.at_tokens - *due.at_tokens / 4;
-        // The provider counts otherwise than we do: the same share of our count.
-        if (due.trigger == "reported_tokens" && occasion.reported_tokens.value_or(0) > 0)
-            target = static_cast<std::uint64_t>(static_cast<double>(*target) *
-                                                static_cast<double>(used) /
-                                                static_cast<double>(*occasion.reported_tokens));
-    }
+    std::optional<std::uint64_t> target = usual_target(policy, due, occasion, used);
     // There are too many of something, not too many tokens: a target that is met says nothing.
     if (counts_things(due.trigger) && target && *target >= used) target.reset();
-    if (is_gentle(policy, due, budget, used)) target = used - used / 4;
+    if (is_gentle(policy, due, occasion, used)) target = used - used / 4;
     // An overflow says that the count was too low: the target must lie below what was sent.
     if (due.trigger == "overflow") target = std::min(target.value_or(used), used - used / 4);
-    if (target) target = std::min(*target, budget.limit());
+    if (target) target = std::min(*target, occasion.budget.limit());
     return target;
 }
 
@@ -368,7 +373,7 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     PlanInput input = asked;
     input.occasion.budget = budget_under(given, asked.occasion.budget);
     const Budget& budget = input.occasion.budget;
-    const bool gentle = is_gentle(given, due, budget, budget.used(input.occasion.totals));
+    const bool gentle = is_gentle(given, due, input.occasion, budget.used(input.occasion.totals));
     const std::optional<Policy> less = gentle ? std::optional(without_drops(given)) : std::nullopt;
     const Policy& policy = less ? *less : given;
     Plan plan;
