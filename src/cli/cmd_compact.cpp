@@ -60,7 +60,8 @@ Result<std::string> policy_argument(const std::string& text) {
     if (!text.empty() && (json || !find_preset(text).empty())) return text;
     if (!text.empty()) {
         auto read = read_input(text);
-        if (read) return read;
+        const bool names_file = text.find_first_of("./") != std::string::npos;
+        if (read || names_file) return read;
     }
     std::string names;
     for (const Preset& preset : presets()) names += " " + std::string(preset.name);
