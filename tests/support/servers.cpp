@@ -204,7 +204,8 @@ void ServerProcess::resume() {
     signal_all(SIGCONT);
 }
 bool ServerProcess::is_running() {
-    return pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == 0;
+    if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
+    return pid_ > 0;
 }
 
 ServerFolder::ServerFolder(const std::string& owner) {
@@ -233,14 +234,23 @@ PostgresServer::PostgresServer(bool durable)
 void PostgresServer::restart() {
     process_.reset();
     const std::string sync = durable_ ? "on" : "off";
-    process_ = std::make_unique<ServerProcess>(
-        std::vector<std::string>{
-            program("postgres"), "-D", folder_.file("data"), "-p", std::to_string(port_), "-k",
-            folder_.file(""), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=" + sync, "-c",
-            "max_connections=200", "-c", "shared_buffers=64MB", "-c", tls_ ? "ssl=on" : "ssl=off"},
-        postgres_user(), SIGINT, folder_.file("log"));
+    const auto begin = [&] {
+        process_ = std::make_unique<ServerProcess>(
+            std::vector<std::string>{program("postgres"), "-D", folder_.file("data"), "-p",
+                                     std::to_string(port_), "-k", folder_.file(""), "-c",
+                                     "listen_addresses=127.0.0.1", "-c", "fsync=" + sync, "-c",
+                                     "max_connections=200", "-c", "shared_buffers=64MB", "-c",
+                                     tls_ ? "ssl=on" : "ssl=off"},
+            postgres_user(), SIGINT, folder_.file("log"));
+    };
+    begin();
     const std::string ask = program("pg_isready") + " -q -h 127.0.0.1 -p " + std::to_string(port_);
-    wait_for([&] { return std::system(ask.c_str()) == 0; }, "PostgreSQL");
+    // After a kill it refuses to start as long as a child of the one before is still there.
+    const auto ready = [&] {
+        if (!process_->is_running()) begin();
+        return std::system(ask.c_str()) == 0;
+    };
+    wait_for(ready, "PostgreSQL");
 }
 
 std::string PostgresServer::restart_with_tls() {

@@ -178,6 +178,10 @@ constexpr ConformanceCheck checks[] = {
              }
          });
          const std::string tenants[] = {"t"};
+         // A listing that is written after its log may name one that is gone since; nothing else.
+         for (const Finding& finding : must(store->check(tenants)).findings)
+             equal(finding.what, "listing");
+         must(store->repair(tenants));
          for (const Finding& finding : must(store->check(tenants)).findings)
              equal(finding.message, "no finding");
          for (const std::string& id : listed(store, {}))
