@@ -114,7 +114,8 @@ TEST(state_routes, a_conversation_goes_on_with_the_bytes_that_were_given) {
         running.ask("POST", "/api/v1/state/chat",
                     R"({"state":)" + json_string(event.text("state")) + R"(,"message":"again"})");
     ASSERT_EQ(second.status(), 200) << second.response.body;
-    const auto messages = parse_json(second.text("state"));
+    const std::string after = second.text("state");
+    const auto messages = parse_json(after);
     EXPECT_EQ(messages->root().find("messages")->size(), 5u);
     EXPECT_EQ(messages->root().find("processed_length")->integer(), 5);
     // As an object it is taken, too.
