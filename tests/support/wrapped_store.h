@@ -1,5 +1,7 @@
-// A store around a store: counts what passes through, and fails where a test tells it to.
+// A store around a store: counts what passes through, from any thread, and fails where a test tells
+// it to.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,7 +63,7 @@ public:
 private:
     template <class Call>
     auto pass(Call call) -> decltype(call()) {
-        const bool failing = ++traffic_.calls == fault_.fail_on;
+        const bool failing = ++std::atomic_ref(traffic_.calls) == fault_.fail_on;
         if (failing && !fault_.after) return fail(ErrorCode::unavailable, "planted");
         auto done = call();
         if (failing) return fail(ErrorCode::outcome_unknown, "planted");
@@ -69,10 +71,10 @@ private:
     }
 
     void count(const std::vector<Entry>& entries) {
-        traffic_.entries_read += entries.size();
+        std::atomic_ref(traffic_.entries_read) += entries.size();
         for (const Entry& entry : entries)
             if (const auto* said = std::get_if<MessageEntry>(&entry.body))
-                traffic_.content_bytes_read += view_of(said->message.raw).size();
+                std::atomic_ref(traffic_.content_bytes_read) += view_of(said->message.raw).size();
     }
 
     Store& inner_;
