@@ -329,11 +329,11 @@ std::string_view outcome_name(PlanOutcome outcome) {
     return names[static_cast<std::size_t>(outcome)];
 }
 
-Error unreachable_error(const Plan& plan) {
-    if (plan.floor == 0)
-        return {ErrorCode::budget_unreachable, "the policy ends the turn: " + plan.explanation, {}};
+Error unreachable_error(std::uint64_t floor, std::string_view explanation) {
+    const std::string why(explanation);
+    if (floor == 0) return {ErrorCode::budget_unreachable, "the policy ends the turn: " + why, {}};
     return {ErrorCode::budget_unreachable,
-            "the request cannot be made to fit: " + plan.explanation +
+            "the request cannot be made to fit: " + why +
                 "; unpin something, send fewer tools, or use a model with a larger window",
             {}};
 }

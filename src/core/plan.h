@@ -50,8 +50,8 @@ struct Plan {
     std::vector<Item> items = {};  // the view after it; only when done and asked for
 };
 
-// The error of an unreachable plan, with its numbers.
-Error unreachable_error(const Plan& plan);
+// The error of an unreachable plan, from its floor and its explanation.
+Error unreachable_error(std::uint64_t floor, std::string_view explanation);
 
 struct PlanInput {
     std::span<const Item> items = {};       // arranged; as in a View

@@ -114,7 +114,7 @@ Result<CompactedDocument> compact_document(std::string_view json, const Document
     CompactedDocument out;
     out.plan = make_plan(input, policy);
     if (out.plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(out.plan));
+        return std::unexpected(unreachable_error(out.plan.floor, out.plan.explanation));
     const bool done = out.plan.outcome == PlanOutcome::done;
     std::vector<Message> view = std::move(open.preamble);
     for (const Item& item : done ? out.plan.items : open.items) view.push_back(item.message);

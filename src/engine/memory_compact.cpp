@@ -53,10 +53,11 @@ Result<View> preview(Memory::State& state, const View& usual, const PolicyInForc
     const Due due = find_due(*in_force.policy, occasion);
     if (due.level == Level::none) return view;
     const Planned planned = plan_compaction(state, view, occasion, in_force, due, {});
-    if (planned.plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(planned.plan));
-    if (planned.plan.outcome != PlanOutcome::done) return view;
-    return with_edits(view, planned.plan.edits);
+    const Plan& plan = planned.plan;
+    if (plan.outcome == PlanOutcome::unreachable)
+        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
+    if (plan.outcome != PlanOutcome::done) return view;
+    return with_edits(view, plan.edits);
 }
 
 }  // namespace

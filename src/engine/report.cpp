@@ -203,11 +203,7 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
 }
 
 Error unreachable_error(const Compaction& compaction) {
-    const CompactionReport& report = compaction.report;
-    Plan plan;
-    plan.explanation = report.explanation;
-    plan.floor = report.floor;
-    return unreachable_error(plan);
+    return unreachable_error(compaction.report.floor, compaction.report.explanation);
 }
 
 void write_report_fields(JsonWriter& out, const CompactionReport& report) {

@@ -300,7 +300,8 @@ Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const
     const bool done = plan.outcome == PlanOutcome::done;
     Compaction told = told_of(*attempt.planned, done ? appended.first + said : Seq{});
     announce(state, begun.name, told);
-    if (plan.outcome == PlanOutcome::unreachable) return std::unexpected(unreachable_error(plan));
+    if (plan.outcome == PlanOutcome::unreachable)
+        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
     if (!done)
         begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
                                  std::string(outcome_name(told.outcome)) +

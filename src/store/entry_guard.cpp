@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/ids.h"
 #include "base/wire.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 namespace {
@@ -22,16 +22,6 @@ std::uint64_t sum_of_entry(EntryKind kind, std::uint64_t payload_sum, std::strin
     out.fixed64(payload_sum);
     out.bytes(meta);
     return hash_bytes(out.take()).low;
-}
-
-std::string name_of(const Header& header) {
-    return header.name.id.empty() ? hex(header.log) : "\"" + header.name.id + "\"";
-}
-
-std::unexpected<Error> missing(const Header& header, Seq seq) {
-    return fail(ErrorCode::internal, "entry " + std::to_string(seq.value) + " of " +
-                                         name_of(header) +
-                                         " is missing; run `pal doctor` to see what is whole");
 }
 
 // The ranges of the query as far as the log owns them, in the order in which they are read.
@@ -52,7 +42,8 @@ Result<void> check_every_seq(const Header& header, const ReadQuery& query,
         const std::uint64_t count = range.to.value - range.from.value + 1;
         for (std::uint64_t i = 0; i < count && at < query.limit; ++i, ++at) {
             const Seq seq = query.newest_first ? range.to - i : range.from + i;
-            if (at >= found.size() || found[at].seq != seq) return missing(header, seq);
+            if (at >= found.size() || found[at].seq != seq)
+                return entry_trouble(header, seq, "missing");
         }
     }
     return {};
@@ -71,7 +62,8 @@ Result<void> check_counts(const Header& header, const ReadQuery& query,
         const Entry& high = query.newest_first ? found[i - 1] : found[i];
         if (range_of(low.seq) != range_of(high.seq)) continue;
         const std::uint64_t step = kind_of(high.body) == EntryKind::message ? 1 : 0;
-        if (high.ordinal != low.ordinal + step) return missing(header, low.seq + 1);
+        if (high.ordinal != low.ordinal + step)
+            return entry_trouble(header, low.seq + 1, "missing");
     }
     return {};
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
 #include "core/codec.h"
 #include "store/rules.h"
 
@@ -11,16 +10,6 @@ namespace {
 
 // Entries that lie near each other are read in one go.
 constexpr std::uint64_t gap_bytes_max = 4096, span_bytes_max = 4 << 20;
-
-std::string name_of(const Header& header) {
-    return header.name.id.empty() ? hex(header.log) : "\"" + header.name.id + "\"";
-}
-
-std::unexpected<Error> damaged(const Header& header, Seq seq) {
-    return fail(ErrorCode::internal, "entry " + std::to_string(seq.value) + " of " +
-                                         name_of(header) +
-                                         " is damaged; `pal doctor` says what is whole");
-}
 
 void add_run(LogPlaces& places, const EntryRun& run, const Header& header) {
     if (run.first <= header.base) return;
@@ -135,7 +124,7 @@ Result<std::vector<WantedEntry>> wanted_entries(const FilesLog& log, const ReadQ
             for (std::ptrdiff_t i = 0; i < high - low; ++i)
                 if (!add(query.newest_first ? *(high - 1 - i) : *(low + i))) break;
         }
-        if (!whole) return damaged(log.header(), missing);
+        if (!whole) return entry_trouble(log.header(), missing, "damaged");
     }
     return wanted;
 }
@@ -149,7 +138,7 @@ Result<Bytes> fetch_payload(const FilesFolder& folder, const DiskFile& file, con
                      : file.read(place.payload_at, static_cast<std::size_t>(place.payload_bytes));
     if (!bytes && bytes.error().code != ErrorCode::not_found) return std::unexpected(bytes.error());
     if (!bytes || bytes->size() != place.payload_bytes || sum_of(*bytes) != place.payload_sum)
-        return damaged(header, wanted.seq);
+        return entry_trouble(header, wanted.seq, "damaged");
     return make_bytes(std::move(*bytes));
 }
 
@@ -165,13 +154,13 @@ Result<std::vector<Entry>> fetch_entries(const FilesFolder& folder, const DiskFi
         PAL_TRY(meta, span.bytes(place.meta_at, place.meta_bytes, until));
         if (meta.size() != place.meta_bytes ||
             sum_of_place(header.log, seq, place, meta) != place.sum)
-            return damaged(header, seq);
+            return entry_trouble(header, seq, "damaged");
         const std::string meta_copy(meta);
         Bytes payload;
         if (content && place.payload == PayloadPlace::here) {
             PAL_TRY(bytes, span.bytes(place.payload_at, place.payload_bytes, until));
             if (bytes.size() != place.payload_bytes || sum_of(bytes) != place.payload_sum)
-                return damaged(header, seq);
+                return entry_trouble(header, seq, "damaged");
             payload = make_bytes(std::string(bytes));
         } else if (content) {
             PAL_TRY(apart, fetch_payload(folder, file, header, wanted[i]));

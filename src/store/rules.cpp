@@ -156,6 +156,14 @@ Result<void> apply_batch(Header& header, const Batch& batch, Time now) {
     return {};
 }
 
+std::unexpected<Error> entry_trouble(const Header& header, Seq seq, std::string_view what) {
+    const std::string name =
+        header.name.id.empty() ? hex(header.log) : "\"" + header.name.id + "\"";
+    return fail(ErrorCode::internal, "entry " + std::to_string(seq.value) + " of " + name + " is " +
+                                         std::string(what) +
+                                         "; run `pal doctor` to see what is whole");
+}
+
 void remove_content(Body& body) {
     if (auto* entry = std::get_if<MessageEntry>(&body)) entry->message.raw = nullptr;
     if (auto* note = std::get_if<NoteEntry>(&body)) note->body = nullptr;

@@ -45,6 +45,10 @@ inline bool expired(const Header& header, Time now) {
     return header.expires && *header.expires <= now;
 }
 
+// `internal`: entry `seq` of the conversation (named for people) is `what`, and what to do about
+// it.
+std::unexpected<Error> entry_trouble(const Header& header, Seq seq, std::string_view what);
+
 // As if it had been read with ReadQuery::content = false.
 void remove_content(Body& body);
 

@@ -252,7 +252,7 @@ TEST(plan, an_unreachable_budget_is_said_with_its_numbers) {
     EXPECT_EQ(plan.outcome, PlanOutcome::unreachable);
     EXPECT_EQ(plan.floor, 35u);
     EXPECT_EQ(plan.limit, 30u);
-    const Error error = unreachable_error(plan);
+    const Error error = unreachable_error(plan.floor, plan.explanation);
     EXPECT_EQ(error.code, ErrorCode::budget_unreachable);
     EXPECT_NE(error.message.find("35"), std::string::npos);
     EXPECT_NE(error.message.find("30"), std::string::npos);

@@ -165,36 +165,6 @@ TEST(compaction, what_cannot_fit_is_stored_and_refused_with_the_numbers) {
     EXPECT_GT(told->report.floor, told->report.limit);
 }
 
-TEST(compaction, by_hand_and_again_folds_and_never_drops_what_is_left_of_the_past) {
-    Memory memory = open_memory();
-    for (int i = 0; i < 10; ++i) {
-        const auto begun = say(memory, alice, "question " + words(60), "none");
-        ASSERT_TRUE(begun.has_value());
-        ASSERT_TRUE(answer(memory, *begun, "answer " + words(60)).has_value());
-    }
-    Compaction::Outcome outcome = Compaction::Outcome::done;
-    for (int i = 0; i < 20 && outcome == Compaction::Outcome::done; ++i) {
-        const auto told = memory.compact(alice, {.policy = "balanced"});
-        ASSERT_TRUE(told.has_value()) << told.error().message;
-        outcome = told->outcome;
-        for (const Edit& edit : told->edits) EXPECT_NE(edit.treatment, Treatment::dropped);
-    }
-    EXPECT_NE(outcome, Compaction::Outcome::done);
-    const auto view = memory.view(alice);
-    ASSERT_GT(view->items.size(), 1u);
-    EXPECT_EQ(view->items.front().kind, ItemKind::summary);
-}
-
-TEST(compaction, by_hand_for_a_window_that_cannot_be_kept_says_so) {
-    Memory memory = open_memory();
-    ASSERT_TRUE(memory.append(alice, {.messages = user(words(200))}).has_value());
-    ASSERT_TRUE(memory.pin(alice, Seq{1}).has_value());
-    const auto told = memory.compact(alice, {.policy = "balanced", .window = 100});
-    ASSERT_TRUE(told.has_value());
-    EXPECT_EQ(told->outcome, Compaction::Outcome::unreachable);
-    EXPECT_EQ(told->report.limit, 100u);
-}
-
 TEST(compaction, that_frees_nothing_says_so_and_rests) {
     Memory memory = open_memory();
     ASSERT_TRUE(memory.append(alice, {.messages = user(words(100))}).has_value());
