@@ -109,10 +109,12 @@ Memory::Memory(std::unique_ptr<Store> store, MemoryOptions options)
     state_->turn_wait = options.turn_wait;
     state_->turn_lease = options.turn_lease;
     state_->totals = std::make_unique<UsageTotals>();
+    state_->calibrations = std::make_unique<Calibrations>();
     state_->log = std::move(options.log);
 }
 Memory::State::~State() {
     if (totals) totals->write(*store);
+    if (calibrations) calibrations->write(*store);
 }
 Memory::Memory(Memory&&) noexcept = default;
 Memory& Memory::operator=(Memory&&) noexcept = default;
@@ -145,6 +147,7 @@ std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage
 
 void Memory::write_usage() {
     state_->totals->write(*state_->store);
+    state_->calibrations->write(*state_->store);
 }
 
 std::string Memory::metrics() const {

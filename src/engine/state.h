@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/replaceable.h"
+#include "engine/calibrations.h"
 #include "engine/hot_views.h"
 #include "engine/measure.h"
 #include "engine/meters.h"
@@ -21,7 +22,7 @@ struct Memory::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    ~State();  // writes the usage that waits
+    ~State();  // writes what waits: usage, samples
 
     MemoryOptions shared;  // what a Memory beside it has in common with it
     std::unique_ptr<Meters> meters;
@@ -45,6 +46,7 @@ struct Memory::State {
     Turns turns = Turns::allow;
     Duration turn_wait = {}, turn_lease = {};
     std::unique_ptr<UsageTotals> totals;
+    std::unique_ptr<Calibrations> calibrations;
     std::function<void(std::string_view line)> log;
 };
 

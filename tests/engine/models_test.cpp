@@ -155,6 +155,25 @@ TEST(calibration, is_learned_from_usage_and_kept_in_the_store) {
     EXPECT_NE(record->value.find("\"samples\":22"), std::string::npos) << record->value;
 }
 
+TEST(calibration, is_written_for_many_calls_together_once_much_is_known) {
+    const std::shared_ptr<Store> store = memory_store();
+    const RecordKey key = calibration_key("t", "claude-sonnet-4-5", "o200k_base");
+    const Calibration start(*find_model("claude-sonnet-4-5").spec);
+    const CalibrationSample sample{{.messages = 30, .shape = {.messages = 3}}, 40};
+    const auto samples = [&] {
+        return load_calibration(*store, key, start)->calibration.state().samples;
+    };
+    Calibrations here, elsewhere;
+    for (int i = 0; i < 40; ++i) ASSERT_TRUE(here.learn(*store, key, start, sample));
+    EXPECT_EQ(samples(), 32u);
+    EXPECT_EQ(here.find(*store, key, start)->state().samples, 40u);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(elsewhere.learn(*store, key, start, sample));
+    here.write(*store);
+    elsewhere.write(*store);
+    here.write(*store);
+    EXPECT_EQ(samples(), 45u);
+}
+
 TEST(calibration, starts_anew_from_a_record_that_it_cannot_read) {
     auto store = memory_store();
     const ModelSpec& model = *find_model("claude-sonnet-4-5").spec;
@@ -164,7 +183,7 @@ TEST(calibration, starts_anew_from_a_record_that_it_cannot_read) {
         write.key = key;
         write.value = value;
         ASSERT_TRUE(store->put_record(write));
-        const auto stored = load_calibration(*store, key, model);
+        const auto stored = load_calibration(*store, key, Calibration(model));
         ASSERT_TRUE(stored);
         EXPECT_EQ(stored->calibration.state().weights, Calibration(model).state().weights);
         EXPECT_GT(stored->version, 0u);
