@@ -8,7 +8,8 @@
 //   bench_gateway delays ROUNDS ARM...            median of an event's delay, the same
 //   bench_gateway hold STREAMS ARM                "open" when all are, then how many events came
 //
-// ARM is PORT or PORT,HEADER; "#" in the header is the number of the client. Arms take turns.
+// ARM is PORT or PORT,HEADER; "#" in the header stands for something that is new every ten requests
+// of a client, so that no conversation grows long. Arms take turns.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -275,10 +276,7 @@ Arm read_arm(std::string_view text) {
 // One kept connection. An answer is whole when its length, or its last chunk, is there.
 class Client {
 public:
-    Client(const Arm& arm, int who) : fd_(connect_to(arm.port)), header_(arm.header) {
-        if (const std::size_t at = header_.find('#'); at != header_.npos)
-            header_.replace(at, 1, std::to_string(who));
-    }
+    explicit Client(const Arm& arm) : fd_(connect_to(arm.port)), header_(arm.header) {}
     ~Client() { ::close(fd_); }
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
@@ -288,9 +286,10 @@ public:
         const std::string body = R"({"model":"m",)" + std::string(more) +
                                  R"("messages":[{"role":"user","content":"question )" +
                                  std::to_string(++asked_) + R"("}]})";
+        const std::string header = header_now();
         in_.clear();
         begun_ = now_ns();
-        send_all(fd_, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header_ +
+        send_all(fd_, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header +
                           "Content-Type: application/json\r\nContent-Length: " +
                           std::to_string(body.size()) + "\r\n\r\n" + body);
     }
@@ -309,8 +308,17 @@ public:
     const std::string& in() const { return in_; }
 
 private:
+    std::string header_now() {
+        if (asked_ % 10 == 1) marker_ = std::to_string(now_ns()) + "-" + std::to_string(fd_);
+        std::string header = header_;
+        if (const std::size_t at = header.find('#'); at != header.npos)
+            header.replace(at, 1, marker_);
+        return header;
+    }
+
     const int fd_;
-    std::string header_, in_;
+    const std::string header_;
+    std::string in_, marker_;
     std::int64_t begun_ = 0;
     int asked_ = 0;
 };
@@ -319,7 +327,7 @@ using Clients = std::vector<std::unique_ptr<Client>>;
 
 Clients make_clients(const Arm& arm, int count) {
     Clients clients;
-    for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<Client>(arm, i));
+    for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<Client>(arm));
     return clients;
 }
 

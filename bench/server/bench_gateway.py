@@ -64,8 +64,8 @@ def start_nginx(program, folder, upstream):
                     for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     with open(os.path.join(folder, "nginx.conf"), "w") as file:
         file.write(f"""daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log /dev/null;
-events {{}} http {{ access_log off; {paths} upstream up {{ server 127.0.0.1:{upstream}; keepalive 16; }}
-server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://up; proxy_http_version 1.1;
+events {{}} http {{ access_log off; {paths} upstream up {{ server 127.0.0.1:{upstream}; keepalive 16; keepalive_requests 1000000000; }}
+server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000000; location / {{ proxy_pass http://up; proxy_http_version 1.1;
 proxy_set_header Connection ""; proxy_buffering off; }} }} }}""")
     process = subprocess.Popen([program, "-p", folder, "-c", os.path.join(folder, "nginx.conf")])
     time.sleep(0.5)
