@@ -75,6 +75,7 @@ std::vector<bool> find_borders(std::span<const ItemFacts> facts) {
 // Only what no later turn has left behind can be open.
 void mark_open(std::span<const Item> items, Scan& scan) {
     const std::size_t live = first_live_group(scan.facts, scan.groups);
+    scan.live = live;
     if (live == scan.groups.size()) return;
     const std::size_t from = scan.groups[live].first;
     const auto facts = scan.facts.subspan(from);
@@ -84,6 +85,29 @@ void mark_open(std::span<const Item> items, Scan& scan) {
             scan.groups[g].open |= unanswered[scan.facts[i].group - facts.front().group] > 0;
 }
 
+// A group begins at each border; without borders, where the group of the facts is another. False:
+// groups are interlaced, and borders are needed.
+bool add_groups(Scan& scan, const std::vector<bool>* borders) {
+    std::vector<Group>& groups = scan.groups;
+    groups.reserve(scan.facts.size());
+    std::uint32_t before = UINT32_MAX;  // the group of the item before
+    for (std::size_t i = 0; i < scan.facts.size(); ++i) {
+        const ItemFacts& facts = scan.facts[i];
+        if (!borders && i > 0 && facts.group < before) return false;
+        scan.in_order &= facts.in_order;
+        if (borders ? (*borders)[i] : facts.group != before)
+            groups.push_back({.first = i, .last = i});
+        before = facts.group;
+        Group& group = groups.back();
+        group.last = i;
+        group.pinned |= facts.pinned;
+        group.reasoning |= facts.reasoning;
+        group.tokens += facts.tokens;
+        scan.pins |= facts.pinned;
+    }
+    return true;
+}
+
 }  // namespace
 
 Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known) {
@@ -91,24 +115,13 @@ Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known) {
     Scan scan;
     if (known.empty()) scan.own = facts_of(items);
     scan.facts = known.empty() ? std::span<const ItemFacts>(scan.own) : known;
-    const bool sorted = is_sorted_by_group(scan.facts);
-    const std::vector<bool> borders = sorted ? std::vector<bool>() : find_borders(scan.facts);
-    std::vector<Group>& groups = scan.groups;
-    groups.reserve(items.size());
-    std::uint32_t before = UINT32_MAX;  // the group of the item before
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const ItemFacts& facts = scan.facts[i];
-        scan.in_order &= facts.in_order;
-        if (sorted ? facts.group != before : borders[i]) groups.push_back({.first = i, .last = i});
-        before = facts.group;
-        Group& group = groups.back();
-        group.last = i;
-        group.pinned |= facts.pinned;
-        group.reasoning |= facts.reasoning;
-        group.tokens += facts.tokens;
+    if (!add_groups(scan, nullptr)) {
+        scan.groups.clear();
+        const std::vector<bool> borders = find_borders(scan.facts);
+        add_groups(scan, &borders);
     }
     mark_open(items, scan);
-    scan.turns = turns_of(scan.facts, groups);
+    scan.turns = turns_of(scan.facts, scan.groups);
     return scan;
 }
 

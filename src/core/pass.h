@@ -28,9 +28,8 @@ struct Protect;
 // How far a group is out of reach of passes, by group. Pinned and open groups and what the policy
 // protects stay verbatim; the newest group and the latest user message stay, but a single message
 // that is too large for the window may still be shortened.
-std::vector<Shield> shields(std::span<const Item> items, std::span<const ItemFacts> facts,
-                            std::span<const Group> groups, std::span<const Turn> turns,
-                            const Protect& protect, const MessageTools* tools);
+std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const Protect& protect,
+                            const MessageTools* tools);
 
 // The reach of one result or call: the name of its tool, resolved through the call ids of the
 // group.

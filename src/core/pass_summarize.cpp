@@ -92,10 +92,8 @@ Groups foldable(const PassInput& input, const Options& options) {
     return out;
 }
 
-// Only as much of it, oldest turns first, as the target asks for.
-Groups oldest_of(const PassInput& input, const Groups& all, const Options& options) {
-    Groups out;
-    out.reserve(all.size());
+// Leaves only as much of it, oldest turns first, as the target asks for.
+void keep_oldest(const PassInput& input, Groups& all, const Options& options) {
     std::uint64_t used = input.used + options.order.max_tokens;
     std::size_t next = 0;
     for (const Turn& turn : input.turns) {
@@ -103,11 +101,10 @@ Groups oldest_of(const PassInput& input, const Groups& all, const Options& optio
         const bool newest = turn.last + 1 == input.groups.size();
         for (; next < all.size() && all[next] <= turn.last; ++next) {
             if (newest && used <= input.target) break;
-            out.push_back(all[next]);
             used -= std::min(used, tokens_in(input, all[next]));
         }
     }
-    return out;
+    all.resize(next);
 }
 
 std::vector<Groups> by_messages(const PassInput& input, const Groups& all, std::size_t batch) {
@@ -202,7 +199,7 @@ PassResult fold(const PassInput& given, Options options) {
     Groups all = foldable(given, options);
     PassInput input = given;
     if (!input.has_target) input.target = input.used / 2;
-    if (!options.keep_turns && options.order.mode != "tools") all = oldest_of(input, all, options);
+    if (!options.keep_turns && options.order.mode != "tools") keep_oldest(input, all, options);
     PlannedEdit older;
     older.reason = "before the time from which is summarised";
     if (options.from)
@@ -215,8 +212,11 @@ PassResult fold(const PassInput& given, Options options) {
     for (Groups& part : divide(input, std::move(all), options)) {
         // A summary by itself is as short as it gets.
         if (part.size() == 1 && is_summary(input, part[0])) continue;
+        // No more than decides how long the summary may be.
+        const std::uint64_t enough = 2 * (std::uint64_t{options.order.max_tokens} + dress_tokens);
         std::uint64_t before = 0;
-        for (const std::size_t g : part) before += tokens_in(input, g);
+        for (std::size_t n = 0; n < part.size() && before < enough; ++n)
+            before += tokens_in(input, part[n]);
         PlannedEdit edit;
         edit.treatment = Treatment::folded;
         edit.reason = "folded into a summary";

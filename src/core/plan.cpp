@@ -26,7 +26,8 @@ struct Outline {
     std::vector<SummaryOrder> summaries = {};  // ranges name the edits
     std::uint64_t used = 0;
     bool not_enough = false;
-    bool stale = false;  // `items` are those before the last round
+    bool stale = false;     // `items` are those before the last round
+    bool in_order = false;  // the items that came in stand in the order of their seqs
     std::string refusal = {};
 };
 
@@ -66,7 +67,9 @@ std::vector<Item> items_after(std::span<const Item> items, const std::vector<Pla
                               const MessageTools* tools) {
     std::vector<std::uint32_t> by(items.size(), UINT32_MAX);
     for (std::uint32_t m = 0; m < made.size(); ++m)
-        for (const std::size_t i : made[m].items) by[i] = m;
+        for (const ItemRun& run : made[m].runs)
+            std::fill(by.begin() + static_cast<std::ptrdiff_t>(run.first),
+                      by.begin() + static_cast<std::ptrdiff_t>(run.last) + 1, m);
     std::vector<Item> out;
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (by[i] == UINT32_MAX) {
@@ -74,7 +77,7 @@ std::vector<Item> items_after(std::span<const Item> items, const std::vector<Pla
             continue;
         }
         const PlanDraft::Made& edit = made[by[i]];
-        if (edit.edit.treatment != Treatment::dropped && edit.items.front() == i)
+        if (edit.edit.treatment != Treatment::dropped && edit.runs.front().first == i)
             out.push_back(changed_item(items[i], edit, tools));
     }
     return out;
@@ -84,7 +87,8 @@ std::uint64_t used_after(const Outline& outline, const std::vector<PlanDraft::Ma
                          std::uint32_t per_message) {
     std::uint64_t used = outline.used;
     for (const PlanDraft::Made& one : made) {
-        used -= one.edit.before.tokens + one.items.size() * per_message;
+        used -= one.edit.before.tokens;
+        for (const ItemRun& run : one.runs) used -= (run.last - run.first + 1) * per_message;
         if (one.edit.treatment != Treatment::dropped) used += one.edit.after.tokens + per_message;
     }
     return used;
@@ -114,6 +118,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
         now.occasion.totals = totals_of(outline.items);
     }
     PlanDraft draft(now, policy);
+    if (outline.items.data() == input.items.data()) outline.in_order = draft.in_order();
     for (std::size_t p = 0; p < passes.size(); ++p) {
         const PolicyPass& pass = passes[p];
         if (target && draft.used() <= *target) break;
@@ -412,7 +417,8 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
         return plan;
     }
     set_numbers(plan, input,
-                outline.facts.empty() ? input.facts : std::span<const ItemFacts>(outline.facts));
+                outline.facts.empty() ? input.facts : std::span<const ItemFacts>(outline.facts),
+                outline.in_order);
     if (!pays(plan, policy, input.occasion)) return plan;
     order_summaries(plan, outline.summaries, policy);
     return plan;

@@ -72,8 +72,4 @@ Plan make_plan(const PlanInput& input, const Policy& policy, const Due& due);
 // Without a budget and without reading contents.
 Plan make_plan(const View& view, const Policy& policy, bool explicitly);
 
-// The seq ranges of the given items, without those of any other item, merged where nothing that is
-// kept stands between. Indices ascending.
-std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::size_t> chosen);
-
 }  // namespace palimpsest

@@ -26,13 +26,12 @@ PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy)
 PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy, Scan scan)
     : input_(input),
       items_(input.items),
-      own_facts_(std::move(scan.own)),
       facts_(scan.facts),
       in_order_(scan.in_order),
-      groups_(std::move(scan.groups)),
-      turns_(std::move(scan.turns)),
-      shields_(shields(items_, facts_, groups_, turns_, policy.protect, input.tools)),
-      marks_(items_.size()) {
+      shields_(shields(items_, scan, policy.protect, input.tools)) {
+    own_facts_ = std::move(scan.own);
+    groups_ = std::move(scan.groups);
+    turns_ = std::move(scan.turns);
     const Budget& budget = input.occasion.budget;
     used_ = budget.fixed();
     tokens_.reserve(items_.size());
@@ -89,7 +88,7 @@ bool PlanDraft::run(const PolicyPass& pass, std::optional<std::uint64_t> target,
         return false;
     }
     keep_reachable(result);
-    if (result.edits.empty() || gain_of(result) < min_gain) return true;
+    if (result.edits.empty() || !gains(result, min_gain)) return true;
     apply(result, static_cast<std::uint32_t>(ran_.size()));
     ran_.push_back({pass.name, std::move(result)});
     return true;
@@ -113,17 +112,21 @@ void PlanDraft::keep_reachable(PassResult& result) const {
     });
 }
 
-std::uint64_t PlanDraft::gain_of(const PassResult& result) const {
+// Whether the edits free as much as that.
+bool PlanDraft::gains(const PassResult& result, std::uint64_t least) const {
     std::uint64_t before = 0, after = 0;
     for (const PlannedEdit& edit : result.edits) {
         if (edit.treatment != Treatment::dropped) after += edit.tokens_after;
         if (!takes_groups(edit)) before += tokens_[edit.item];
-        if (takes_groups(edit))
-            for (const std::size_t g : edit.groups)
-                for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i)
-                    before += tokens_[i];
     }
-    return before > after ? before - after : 0;
+    for (const PlannedEdit& edit : result.edits) {
+        if (!takes_groups(edit)) continue;
+        for (const std::size_t g : edit.groups) {
+            if (before >= after + least) return true;  // Of very many groups a few are enough.
+            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) before += tokens_[i];
+        }
+    }
+    return before >= after + least;
 }
 
 void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
@@ -131,26 +134,38 @@ void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
     bool any_gone = false;
     for (std::uint32_t e = 0; e < result.edits.size(); ++e) {
         const PlannedEdit& edit = result.edits[e];
-        const Mark mark{pass, e};
         if (!takes_groups(edit)) {
             used_ = used_ - tokens_[edit.item] + edit.tokens_after;
             tokens_[edit.item] = edit.tokens_after;
             treatments_[edit.item] = edit.treatment;
-            marks_[edit.item] = mark;
+            rewrites_.push_back({edit.item, pass, e});
             continue;
         }
         if (edit.treatment == Treatment::folded) used_ += edit.tokens_after;
-        for (const std::size_t g : edit.groups) {
-            if (gone[g]) continue;
-            any_gone = gone[g] = true;
-            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) {
-                used_ -= tokens_[i];
-                treatments_[i] = edit.treatment;
-                marks_[i] = mark;
-            }
-        }
+        Taken taken{pass, e};
+        take(taken, edit, gone);
+        if (taken.runs.empty()) continue;
+        any_gone = true;
+        taken_.push_back(std::move(taken));
     }
     if (any_gone) remove_groups(gone);
+}
+
+void PlanDraft::take(Taken& taken, const PlannedEdit& edit, std::vector<bool>& gone) {
+    for (const std::size_t g : edit.groups) {
+        if (gone[g]) continue;
+        gone[g] = true;
+        add_run(taken.runs, {groups_[g].first, groups_[g].last});
+    }
+    if (!std::ranges::is_sorted(taken.runs, {}, &ItemRun::first)) {
+        std::ranges::sort(taken.runs, {}, &ItemRun::first);
+        for (const ItemRun& run : std::exchange(taken.runs, {})) add_run(taken.runs, run);
+    }
+    for (const ItemRun& run : taken.runs)
+        for (std::size_t i = run.first; i <= run.last; ++i) {
+            used_ -= tokens_[i];
+            treatments_[i] = edit.treatment;
+        }
 }
 
 void PlanDraft::remove_groups(const std::vector<bool>& gone) {
@@ -165,9 +180,23 @@ void PlanDraft::remove_groups(const std::vector<bool>& gone) {
     turns_ = turns_of(facts_, groups_);
 }
 
-std::optional<PlanDraft::Made> PlanDraft::rewritten(std::size_t item) const {
-    const Ran& ran = ran_[marks_[item].pass];
-    const PlannedEdit& planned = ran.result.edits[marks_[item].edit];
+// By item, without those that later passes took away or changed again.
+std::vector<PlanDraft::Rewrite> PlanDraft::lasting_rewrites() const {
+    std::vector<Rewrite> out = rewrites_;
+    std::ranges::stable_sort(out, {}, &Rewrite::item);
+    std::size_t kept = 0;
+    for (std::size_t n = 0; n < out.size(); ++n) {
+        if (n + 1 < out.size() && out[n + 1].item == out[n].item) continue;
+        if (treatments_[out[n].item] < Treatment::folded) out[kept++] = out[n];
+    }
+    out.resize(kept);
+    return out;
+}
+
+std::optional<PlanDraft::Made> PlanDraft::rewritten(const Rewrite& rewrite) const {
+    const Ran& ran = ran_[rewrite.pass];
+    const PlannedEdit& planned = ran.result.edits[rewrite.edit];
+    const std::size_t item = rewrite.item;
     const auto changes = ran.result.rewrite(item);
     if (!changes || changes->empty() || !input_.tools) return std::nullopt;
     auto message = input_.tools->rewrite(items_[item].message, *changes);
@@ -175,7 +204,7 @@ std::optional<PlanDraft::Made> PlanDraft::rewritten(std::size_t item) const {
     const bool smaller = message->count.tokens < items_[item].tokens;
     if (!smaller && !ran.result.may_grow) return std::nullopt;
     Made made;
-    made.items = {item};
+    made.runs = {{item, item}};
     made.edit.treatment = planned.treatment;
     made.edit.range = items_[item].range;
     made.edit.result = message->raw;
@@ -192,10 +221,11 @@ void PlanDraft::set_summary(Made& made) const {
     SummaryOrder& order = *made.summary;
     order.range = made.edit.range;
     // Of a huge stretch the newest part is enough: no more of it is read anyway.
-    const std::size_t first = made.items.size() - std::min(made.items.size(), summary_items_max);
     std::vector<const Item*> folded;
-    for (std::size_t n = first; n < made.items.size(); ++n)
-        folded.push_back(&items_[made.items[n]]);
+    for (auto run = made.runs.rbegin(); run != made.runs.rend(); ++run)
+        for (std::size_t i = run->last + 1; i-- > run->first && folded.size() < summary_items_max;)
+            folded.push_back(&items_[i]);
+    std::ranges::reverse(folded);
     ExtractOptions options{.max_tokens = order.max_tokens, .concepts = order.concepts};
     const std::string text = extract_summary(folded, options, *input_.tools);
     made.edit.result = make_bytes(dress_summary(order, text));
@@ -203,9 +233,10 @@ void PlanDraft::set_summary(Made& made) const {
 }
 
 // One edit for each stretch of seqs.
-std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const PlannedEdit& planned,
-                                                     std::vector<std::size_t> items) const {
-    const std::vector<Range> ranges = in_order_ ? runs_of(items_, items) : ranges_of(items_, items);
+std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Taken& taken) const {
+    const Ran& ran = ran_[taken.pass];
+    const PlannedEdit& planned = ran.result.edits[taken.edit];
+    const std::vector<Range> ranges = ranges_of(items_, taken.runs, in_order_);
     std::vector<Made> stretches(ranges.size());
     for (std::size_t r = 0; r < ranges.size(); ++r) {
         Edit& edit = stretches[r].edit;
@@ -215,17 +246,20 @@ std::vector<PlanDraft::Made> PlanDraft::stretches_of(const Ran& ran, const Plann
         edit.pass = ran.name;
         edit.before.scheme = input_.tools ? input_.tools->scheme() : std::uint16_t{0};
     }
-    if (stretches.size() == 1) {
-        for (const std::size_t i : items) stretches[0].edit.before.tokens += facts_[i].tokens;
-        stretches[0].items = std::move(items);
-        return stretches;
-    }
-    for (const std::size_t i : items) {
+    const auto stretch_of = [&](std::size_t i) -> Made* {
         const auto after = std::ranges::upper_bound(ranges, facts_[i].from, {}, &Range::from);
-        if (after == ranges.begin()) continue;
-        Made& made = stretches[static_cast<std::size_t>(after - ranges.begin()) - 1];
-        made.items.push_back(i);
-        made.edit.before.tokens += facts_[i].tokens;
+        if (after == ranges.begin()) return nullptr;
+        return &stretches[static_cast<std::size_t>(after - ranges.begin()) - 1];
+    };
+    for (std::size_t r = 0; r < taken.runs.size(); ++r) {
+        const ItemRun& run = taken.runs[r];
+        if (in_order_) stretches[r].runs = {run};
+        for (std::size_t i = run.first; i <= run.last; ++i) {
+            Made* const made = in_order_ ? &stretches[r] : stretch_of(i);
+            if (!made) continue;
+            if (!in_order_) add_run(made->runs, {i, i});
+            made->edit.before.tokens += facts_[i].tokens;
+        }
     }
     return stretches;
 }
@@ -245,20 +279,22 @@ void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         main[s] = s;
         if (stretches.size() == 1) break;
-        for (const std::size_t i : stretches[s].items) {
-            const std::size_t other = root(seen.try_emplace(group_of(groups, i), s).first->second);
-            const std::size_t mine = root(s);
-            const bool larger =
-                stretches[other].edit.before.tokens >= stretches[mine].edit.before.tokens;
-            main[larger ? mine : other] = larger ? other : mine;
-        }
+        for (const ItemRun& run : stretches[s].runs)
+            for (std::size_t i = run.first; i <= run.last; ++i) {
+                const std::size_t g = group_of(groups, i);
+                const std::size_t other = root(seen.try_emplace(g, s).first->second);
+                const std::size_t mine = root(s);
+                const bool larger =
+                    stretches[other].edit.before.tokens >= stretches[mine].edit.before.tokens;
+                main[larger ? mine : other] = larger ? other : mine;
+            }
     }
     std::vector<std::uint64_t> before(stretches.size());
     for (std::size_t s = 0; s < stretches.size(); ++s)
         before[root(s)] += stretches[s].edit.before.tokens;
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         Made& made = stretches[s];
-        if (root(s) != s || made.items.empty()) continue;
+        if (root(s) != s || made.runs.empty()) continue;
         made.summary = planned.summary ? *planned.summary : SummaryOrder{};
         set_summary(made);
     }
@@ -269,16 +305,16 @@ void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
         stands[s] = !with.summary || with.edit.after.tokens < before[root(s)];
         if (!stands[s]) continue;
         // Also the rest of an older summary, whose text went into the new one.
-        if (root(s) != s || stretches[s].items.empty())
+        if (root(s) != s || stretches[s].runs.empty())
             stretches[s].edit.treatment = Treatment::dropped;
     }
     for (std::size_t s = 0; s < stretches.size(); ++s)
         if (stands[s]) out.push_back(std::move(stretches[s]));
 }
 
-void PlanDraft::add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                          std::vector<std::size_t> items) const {
-    std::vector<Made> stretches = stretches_of(ran, planned, std::move(items));
+void PlanDraft::add_taken(std::vector<Made>& out, const Taken& taken) const {
+    const PlannedEdit& planned = ran_[taken.pass].result.edits[taken.edit];
+    std::vector<Made> stretches = stretches_of(taken);
     if (planned.treatment == Treatment::folded) {
         if (input_.tools) add_folds(out, std::move(stretches), planned);
     } else {
@@ -288,22 +324,9 @@ void PlanDraft::add_taken(std::vector<Made>& out, const Ran& ran, const PlannedE
 
 std::vector<PlanDraft::Made> PlanDraft::finish() const {
     std::vector<Made> out;
-    // Items by the edit that took them with their group.
-    std::vector<std::vector<std::vector<std::size_t>>> taken(ran_.size());
-    for (std::size_t p = 0; p < ran_.size(); ++p) taken[p].resize(ran_[p].result.edits.size());
-    for (std::size_t i = 0; i < items_.size(); ++i) {
-        const Mark& mark = marks_[i];
-        if (mark.pass == Mark::none) continue;
-        if (takes_groups(ran_[mark.pass].result.edits[mark.edit])) {
-            taken[mark.pass][mark.edit].push_back(i);
-        } else if (auto made = rewritten(i)) {
-            out.push_back(*std::move(made));
-        }
-    }
-    for (std::size_t p = 0; p < ran_.size(); ++p)
-        for (std::size_t e = 0; e < taken[p].size(); ++e)
-            if (!taken[p][e].empty())
-                add_taken(out, ran_[p], ran_[p].result.edits[e], std::move(taken[p][e]));
+    for (const Rewrite& rewrite : lasting_rewrites())
+        if (auto made = rewritten(rewrite)) out.push_back(*std::move(made));
+    for (const Taken& taken : taken_) add_taken(out, taken);
     std::stable_sort(out.begin(), out.end(), [](const Made& a, const Made& b) {
         return a.edit.range.from < b.edit.range.from;
     });

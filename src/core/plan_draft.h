@@ -23,6 +23,7 @@ public:
     bool run(const PolicyPass& pass, std::optional<std::uint64_t> target, std::uint64_t min_gain,
              std::optional<std::uint64_t> left_later);
     std::uint64_t used() const { return used_; }
+    bool in_order() const { return in_order_; }
     bool not_enough_history() const { return not_enough_; }
     const std::string& refusal() const { return refusal_; }
     // The tokens of what no pass may touch, with what is sent beside the items.
@@ -31,8 +32,8 @@ public:
     // An edit with its bytes and exact counts, and the items that it is about.
     struct Made {
         Edit edit = {};
-        std::vector<std::size_t> items = {};
-        Message message = {};  // cleared, shortened
+        std::vector<ItemRun> runs = {};  // ascending
+        Message message = {};            // cleared, shortened
         std::optional<SummaryOrder> summary = {};
     };
     std::vector<Made> finish() const;
@@ -42,25 +43,30 @@ public:
 private:
     PlanDraft(const PlanInput& input, const Policy& policy, Scan scan);
 
-    struct Mark {
-        static constexpr std::uint32_t none = UINT32_MAX;
-        std::uint32_t pass = none, edit = 0;  // whose edit of which result it is
-    };
     struct Ran {
         std::string name = {};
         PassResult result = {};
     };
+    // What an edit of a pass that ran is about.
+    struct Rewrite {
+        std::size_t item = 0;
+        std::uint32_t pass = 0, edit = 0;
+    };
+    struct Taken {
+        std::uint32_t pass = 0, edit = 0;
+        std::vector<ItemRun> runs = {};  // ascending
+    };
     PassInput pass_input(std::optional<std::uint64_t> target) const;
     std::size_t first_lasting(std::uint64_t target) const;
     void keep_reachable(PassResult& result) const;
-    std::uint64_t gain_of(const PassResult& result) const;
+    bool gains(const PassResult& result, std::uint64_t least) const;
     void apply(const PassResult& result, std::uint32_t pass);
+    void take(Taken& taken, const PlannedEdit& edit, std::vector<bool>& gone);
+    std::vector<Rewrite> lasting_rewrites() const;
     void remove_groups(const std::vector<bool>& gone);
-    std::optional<Made> rewritten(std::size_t item) const;
-    void add_taken(std::vector<Made>& out, const Ran& ran, const PlannedEdit& planned,
-                   std::vector<std::size_t> items) const;
-    std::vector<Made> stretches_of(const Ran& ran, const PlannedEdit& planned,
-                                   std::vector<std::size_t> items) const;
+    std::optional<Made> rewritten(const Rewrite& rewrite) const;
+    void add_taken(std::vector<Made>& out, const Taken& taken) const;
+    std::vector<Made> stretches_of(const Taken& taken) const;
     void add_folds(std::vector<Made>& out, std::vector<Made> stretches,
                    const PlannedEdit& planned) const;
     void set_summary(Made& made) const;
@@ -75,8 +81,9 @@ private:
     std::vector<Shield> shields_;
     std::vector<std::uint32_t> tokens_;
     std::vector<Treatment> treatments_;
-    std::vector<Mark> marks_;  // by item
     std::vector<Ran> ran_;
+    std::vector<Rewrite> rewrites_;  // as they were asked for; the last one of an item holds
+    std::vector<Taken> taken_;
     std::uint64_t used_ = 0;
     bool not_enough_ = false;
     std::string refusal_;

@@ -6,7 +6,9 @@
 namespace palimpsest {
 
 // Sets costs, tokens and the first change of the plan from its edits and the original items, and
-// takes out the edits that nothing is left to do for.
-void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts);
+// takes out the edits that nothing is left to do for. `in_order`: they stand in the order of their
+// seqs.
+void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts,
+                 bool in_order);
 
 }  // namespace palimpsest

@@ -1,7 +1,6 @@
 // From chosen items to ranges of seqs.
 #include <algorithm>
 
-#include "core/plan.h"
 #include "core/scan.h"
 
 namespace palimpsest {
@@ -23,35 +22,8 @@ std::vector<Range> without(const std::vector<Range>& ranges, std::vector<Range> 
     return out;
 }
 
-// Nearly always: items stand in the order of their seqs.
-bool in_order(std::span<const Item> items) {
-    for (std::size_t i = 1; i < items.size(); ++i)
-        if (items[i].range.from <= items[i - 1].range.to) return false;
-    return true;
-}
-
-}  // namespace
-
-std::vector<Range> runs_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
-    std::vector<Range> out;
-    for (std::size_t first = 0, n = 0; n < chosen.size(); ++n) {
-        if (n + 1 < chosen.size() && chosen[n + 1] == chosen[n] + 1) continue;
-        out.push_back({items[chosen[first]].range.from, items[chosen[n]].range.to});
-        first = n + 1;
-    }
-    return out;
-}
-
-std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::size_t> chosen) {
-    if (std::ranges::is_sorted(chosen) && in_order(items)) return runs_of(items, chosen);
-    std::vector<bool> is_chosen(items.size());
-    for (const std::size_t i : chosen) is_chosen[i] = true;
-    std::vector<Range> wanted, kept;
-    for (std::size_t i = 0; i < items.size(); ++i)
-        (is_chosen[i] ? wanted : kept).push_back(items[i].range);
-    if (wanted.empty()) return {};
-    // One span over everything chosen, then the kept ones cut out: gaps between chosen items hold
-    // nothing that is shown, so they may go along.
+// One span over everything chosen, then the kept ones cut out.
+std::vector<Range> ranges_between(std::vector<Range> wanted, std::vector<Range> kept) {
     if (!std::ranges::is_sorted(wanted)) std::ranges::sort(wanted);
     Range span = wanted.front();
     std::vector<Seq> reach;  // the last seq of any of the first i + 1 wanted ranges
@@ -65,6 +37,32 @@ std::vector<Range> ranges_of(std::span<const Item> items, std::span<const std::s
             out.push_back(range);
     }
     return out;
+}
+
+}  // namespace
+
+void add_run(std::vector<ItemRun>& runs, const ItemRun& run) {
+    if (!runs.empty() && runs.back().last + 1 == run.first)
+        runs.back().last = run.last;
+    else
+        runs.push_back(run);
+}
+
+std::vector<Range> ranges_of(std::span<const Item> items, std::span<const ItemRun> runs,
+                             bool in_order) {
+    std::vector<Range> wanted, kept;
+    if (in_order) {
+        for (const ItemRun& run : runs)
+            wanted.push_back({items[run.first].range.from, items[run.last].range.to});
+        return wanted;
+    }
+    std::size_t next = 0;
+    for (const ItemRun& run : runs) {
+        for (; next < run.first; ++next) kept.push_back(items[next].range);
+        for (; next <= run.last; ++next) wanted.push_back(items[next].range);
+    }
+    for (; next < items.size(); ++next) kept.push_back(items[next].range);
+    return wanted.empty() ? wanted : ranges_between(std::move(wanted), std::move(kept));
 }
 
 }  // namespace palimpsest

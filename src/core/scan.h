@@ -72,15 +72,26 @@ struct Scan {
     std::span<const ItemFacts> facts = {};  // by item
     std::vector<Group> groups = {};
     std::vector<Turn> turns = {};
+    std::size_t live = 0;  // only from this group on can one be open
     bool in_order = true;  // items stand in the order of their seqs
+    bool pins = false;     // there is one
 };
 // `known` are the facts of the items, if they are kept with them (Items::facts).
 Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known = {});
 
 std::vector<Turn> turns_of(std::span<const ItemFacts> facts, std::span<const Group> groups);
 
-// The ranges of ascending indexes into items that are in order: what stands next to each other is
-// one range, with the gaps in between, which hold nothing that is shown.
-std::vector<Range> runs_of(std::span<const Item> items, std::span<const std::size_t> chosen);
+// Items that stand next to each other.
+struct ItemRun {
+    std::size_t first = 0, last = 0;  // inclusive
+};
+// Adds `run`, which stands behind all that are there.
+void add_run(std::vector<ItemRun>& runs, const ItemRun& run);
+
+// The seqs of ascending runs, as few ranges as can be: gaps between chosen items hold nothing that
+// is shown, so they go along. `in_order`: items stand in the order of their seqs; then every run
+// has one range, and they stand in the same order.
+std::vector<Range> ranges_of(std::span<const Item> items, std::span<const ItemRun> runs,
+                             bool in_order);
 
 }  // namespace palimpsest

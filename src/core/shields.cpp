@@ -62,14 +62,20 @@ std::size_t turns_from(std::span<const Turn> turns, std::size_t groups, std::siz
 
 }  // namespace
 
-std::vector<Shield> shields(std::span<const Item> items, std::span<const ItemFacts> facts,
-                            std::span<const Group> groups, std::span<const Turn> turns,
-                            const Protect& protect, const MessageTools* tools) {
+std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const Protect& protect,
+                            const MessageTools* tools) {
+    const std::vector<Group>& groups = scan.groups;
     std::vector<Shield> out(groups.size(), Shield::none);
-    const std::size_t kept_from = turns_from(turns, groups.size(), protect.turns);
+    const std::size_t kept_from = turns_from(scan.turns, groups.size(), protect.turns);
+    // A long past in which nothing can be protected is not looked at.
+    const bool anywhere =
+        scan.pins || !protect.roles.empty() || protect.predicate || !protect.tools.empty();
     std::size_t tool_uses = 0;
     bool user_seen = false;
     for (std::size_t g = groups.size(); g-- > 0;) {
+        const bool near =
+            g >= std::min(kept_from, scan.live) || !user_seen || tool_uses < protect.tool_uses;
+        if (!near && !anywhere) break;
         const Group& group = groups[g];
         const bool latest_user = !user_seen && has_user_words(items, group);
         user_seen |= latest_user;
@@ -77,7 +83,7 @@ std::vector<Shield> shields(std::span<const Item> items, std::span<const ItemFac
         const bool recent = g >= kept_from || calls > 0;
         tool_uses += calls;
         if (g + 1 == groups.size() || latest_user || recent) out[g] = Shield::kept;
-        if (group.pinned || group.open || has_protected_item(items, facts, group, protect) ||
+        if (group.pinned || group.open || has_protected_item(items, scan.facts, group, protect) ||
             calls_protected_tool(items, group, protect, tools))
             out[g] = Shield::verbatim;
     }

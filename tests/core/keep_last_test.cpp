@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/plan.h"
+#include "core/scan.h"
 
 using namespace palimpsest;
 
@@ -118,7 +119,7 @@ TEST(ranges_of, leaves_out_what_is_kept_inside_a_summary) {
     items[1].range = {Seq{5}, Seq{5}};
     items[2].range = {Seq{12}, Seq{12}};
     items[3].range = {Seq{20}, Seq{20}};
-    const auto ranges = ranges_of(items, std::vector<std::size_t>{0, 2});
+    const auto ranges = ranges_of(items, std::vector<ItemRun>{{0, 0}, {2, 2}}, false);
     ASSERT_EQ(ranges.size(), 2u);
     EXPECT_EQ(ranges[0], (Range{Seq{1}, Seq{4}}));
     EXPECT_EQ(ranges[1], (Range{Seq{6}, Seq{12}}));
