@@ -22,9 +22,12 @@ constexpr std::size_t hot_bytes = std::size_t{256} << 20;
 constexpr std::string_view policy =
     R"({"triggers":{"messages":1000000},"passes":[{"pass":"keep_last","turns":20}]})";
 
+// 200 bytes of words.
 std::string message(int i) {
+    std::string text = "Order " + std::to_string(i) + ": ";
+    while (text.size() < 200) text += "the parcel went to the wrong address, send it again. ";
     return R"({"role":")" + std::string(i % 2 ? "assistant" : "user") + R"(","content":")" +
-           std::string(200, static_cast<char>('a' + i % 26)) + "\"}";
+           text.substr(0, 200) + "\"}";
 }
 
 void fill(Memory& memory, const ConversationId& name, int count) {
