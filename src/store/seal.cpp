@@ -181,6 +181,14 @@ std::string keyed_digest(const SealKey& key, std::string_view purpose, std::stri
     return hex;
 }
 
+std::string sha256(std::string_view bytes) {
+    std::string digest(32, '\0');
+    const bool made = EVP_Digest(bytes.data(), bytes.size(), bytes_of(digest), nullptr,
+                                 EVP_sha256(), nullptr) == 1;
+    PAL_ASSERT(made);
+    return digest;
+}
+
 std::string to_base64(std::string_view bytes) {
     std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
     text.resize(static_cast<std::size_t>(

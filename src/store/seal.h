@@ -41,6 +41,8 @@ Result<std::string> unseal(const SealKey& key, std::string_view sealed, std::str
 // guessed without the key.
 std::string keyed_digest(const SealKey& key, std::string_view purpose, std::string_view text);
 
+std::string sha256(std::string_view bytes);  // 32 bytes
+
 std::string to_base64(std::string_view bytes);
 Result<std::string> from_base64(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include "base/ids.h"
 #include "core/metadata.h"
 #include "store/rules.h"
+#include "store/shared_payload.h"
 #include "store/sqlite_logs.h"
 
 namespace palimpsest {
@@ -91,14 +92,20 @@ Result<void> insert_entries(SqliteDatabase& db, const ReadyBatch& ready, const L
         row.at = ready.batch.entries[i].at.value_or(now);
         if (row.kind == EntryKind::message) ++row.ordinal;
         row.payload_sum = entry.payload_sum;
+        std::optional<std::int64_t> shared;
+        if (!entry.hash.empty()) {
+            PAL_TRY(body, share_payload(db, log.header.name.tenant, entry));
+            shared = body;
+        }
         const std::uint64_t sum = sum_of_entry(log.header.log, row, entry.body.meta);
         SqliteQuery query = db.query(
-            "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, payload) "
-            "VALUES(?,?,?,?,?,?,?,?,?)");
+            "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, payload, "
+            "shared) VALUES(?,?,?,?,?,?,?,?,?,?)");
         query.integer(log.log).number(row.seq.value).integer(static_cast<std::int64_t>(row.kind));
         query.integer(to_ms(row.at)).number(row.ordinal).number(sum).number(row.payload_sum);
         query.blob(entry.body.meta);
-        entry.body.payload ? query.blob(*entry.body.payload) : query.null();
+        entry.body.payload && !shared ? query.blob(*entry.body.payload) : query.null();
+        query.integer(shared);
         PAL_CHECK(query.run());
     }
     return {};
@@ -158,6 +165,7 @@ ReadyBatch make_ready(const ConversationId& name, const Batch& batch) {
     ready.entries.reserve(batch.entries.size());
     for (const Draft& draft : batch.entries) {
         ready.entries.push_back(make_ready(draft.body));
+        ready.entries.back().hash = shared_hash(ready.entries.back().body.payload);
         const EncodedBody& body = ready.entries.back().body;
         ready.bytes += body.meta.size() + view_of(body.payload).size();
     }

@@ -232,6 +232,10 @@ private:
                 note("orphan", path_,
                      std::to_string(count) + " " + orphans.what + " belong to no log");
         }
+        PAL_TRY(unused, count_unused_bodies(db_));
+        if (unused > 0)
+            note("unused", path_,
+                 std::to_string(unused) + " large payloads are there that no entry uses");
         return {};
     }
 

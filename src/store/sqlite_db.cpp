@@ -218,6 +218,10 @@ std::int64_t SqliteDatabase::changed() const {
     return sqlite3_total_changes64(db_);
 }
 
+std::int64_t SqliteDatabase::changed_last() const {
+    return sqlite3_changes64(db_);
+}
+
 std::int64_t SqliteDatabase::last_row() const {
     return sqlite3_last_insert_rowid(db_);
 }

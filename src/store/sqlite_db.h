@@ -76,10 +76,12 @@ public:
     Result<std::int64_t> integer(std::string_view sql);  // the first column of the first row
 
     CommitResult commit();
-    void roll_back();               // whatever is open; never fails
-    bool in_transaction() const;    // false also after a fault that ended it
-    std::int64_t changed() const;   // rows written since the connection was opened
-    std::int64_t last_row() const;  // the rowid of the newest insert
+    void roll_back();              // whatever is open; never fails
+    bool in_transaction() const;   // false also after a fault that ended it
+    std::int64_t changed() const;  // rows written since the connection was opened
+    // Rows that the newest statement wrote, without those of its triggers.
+    std::int64_t changed_last() const;
+    std::int64_t last_row() const;                         // the rowid of the newest insert
     std::int64_t wal_pages() const { return wal_pages_; }  // after the last commit
     // Writes the WAL back into the file. `empty_wal` also cuts the WAL to nothing, waiting for
     // readers as long as `wait_ms`. False: readers were in the way and some of it stays.

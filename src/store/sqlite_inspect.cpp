@@ -55,8 +55,8 @@ Result<std::string> new_first_page(const CopyFolder& folder, std::uintmax_t file
     return page;
 }
 
-// The file with a new first page, under `folder`; the write-ahead log belongs to it.
-Result<std::string> copy_with_new_first_page(const std::string& path, const CopyFolder& folder) {
+// The file under `folder`; the write-ahead log belongs to it.
+Result<std::string> copy_into(const std::string& path, const CopyFolder& folder) {
     const auto failed = [](const std::error_code& error) {
         return fail(
             error == std::errc::no_space_on_device ? ErrorCode::no_space : ErrorCode::unavailable,
@@ -68,14 +68,20 @@ Result<std::string> copy_with_new_first_page(const std::string& path, const Copy
     const std::string copy = folder.file("copy.db");
     fs::copy_file(path, copy, error);
     if (error) return failed(error);
-    const std::uintmax_t bytes = fs::file_size(copy, error);
-    if (error) return failed(error);
     if (fs::exists(path + "-wal", error)) fs::copy_file(path + "-wal", copy + "-wal", error);
     if (error) return failed(error);
+    return copy;
+}
+
+Result<std::string> copy_with_new_first_page(const std::string& path, const CopyFolder& folder) {
+    PAL_TRY(copy, copy_into(path, folder));
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(copy, error);
+    if (error) return fail(ErrorCode::unavailable, copy + ": " + error.message());
     PAL_TRY(page, new_first_page(folder, bytes));
     std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
     file.write(page.data(), static_cast<std::streamsize>(page.size()));
-    return copy;
+    return std::move(copy);
 }
 
 // Opens without the checks of a normal open; fails when our tables cannot be found in it.
@@ -89,6 +95,25 @@ Result<std::unique_ptr<SqliteDatabase>> open_damaged(const std::string& path) {
                                 "IN ('log', 'head', 'entry', 'once', 'label', 'record')"));
     if (tables == 6) return std::move(db);
     return fail(ErrorCode::unprocessable, "the tables of a store are not in it");
+}
+
+bool has_bodies(SqliteDatabase& db) {
+    const auto tables =
+        db.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'body'");
+    return tables && *tables == 1;
+}
+
+// A file of version 1 is not changed while it is damaged: what reading needs is added to a copy.
+Result<CheckReport> look_at_copy(const std::string& path) {
+    const CopyFolder folder;
+    PAL_TRY(copy, copy_into(path, folder));
+    {
+        PAL_TRY(db, SqliteDatabase::open(copy, SqliteDatabase::Mode::read_write));
+        PAL_CHECK(db->execute("PRAGMA writable_schema=ON"));
+        add_missing_tables(*db);
+    }
+    PAL_TRY(db, open_damaged(copy));
+    return check_sqlite(*db, path, NameWhole::always);
 }
 
 Result<void> foreign(CheckReport& report, const std::string& path, std::string message) {
@@ -139,6 +164,7 @@ Result<CheckReport> inspect_sqlite(std::string_view url) {
         return report;
     }
     if (auto db = open_damaged(path)) {
+        if (!has_bodies(**db)) return look_at_copy(path);
         PAL_TRY(found, check_sqlite(**db, path, NameWhole::always));
         return std::move(found);
     }

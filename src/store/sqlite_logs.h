@@ -14,6 +14,7 @@ struct ReadyEntry {
     EntryKind kind = EntryKind::message;
     EncodedBody body = {};
     std::uint64_t payload_sum = 0;
+    std::string hash = {};  // of a payload that is stored once; empty: it stays with its entry
 };
 ReadyEntry make_ready(const Body& body);
 
@@ -28,6 +29,14 @@ struct ReadyBatch {
 ReadyBatch make_ready(const ConversationId& name, const Batch& batch);
 
 Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time now);
+
+// Puts the payload among the bodies of the tenant, unless it is there: gives the number of the
+// body.
+Result<std::int64_t> share_payload(SqliteDatabase& db, const std::string& tenant,
+                                   const ReadyEntry& entry);
+// Bodies that no entry names, which nothing but damage leaves behind.
+Result<std::uint64_t> count_unused_bodies(SqliteDatabase& db);
+Result<void> remove_unused_bodies(SqliteDatabase& db);
 
 Result<std::vector<Entry>> read_entries(SqliteDatabase& db, const LogRow& log,
                                         const ReadQuery& query);

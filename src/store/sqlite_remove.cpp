@@ -15,10 +15,9 @@ namespace {
 
 Result<std::uint64_t> delete_entries(SqliteDatabase& db, const LogRow& row, Seq above) {
     SqliteQuery query = db.query("DELETE FROM entry WHERE log = ? AND seq > ?");
-    const std::int64_t before = db.changed();
     query.integer(row.log).number(above.value);
     PAL_CHECK(query.run());
-    return static_cast<std::uint64_t>(db.changed() - before);
+    return static_cast<std::uint64_t>(db.changed_last());
 }
 
 Result<void> delete_where_log(SqliteDatabase& db, const char* sql, const LogRow& row) {
@@ -111,7 +110,7 @@ Result<EntryRow> scrubbed_entry(SqliteDatabase& db, const LogRow& log,
 Result<void> replace_entry(SqliteDatabase& db, const LogRow& log, const EntryRow& row,
                            const EncodedBody& body) {
     SqliteQuery query = db.query(
-        "UPDATE entry SET sum = ?, payload_sum = ?, meta = ?, payload = ? "
+        "UPDATE entry SET sum = ?, payload_sum = ?, meta = ?, payload = ?, shared = NULL "
         "WHERE log = ? AND seq = ?");
     query.number(sum_of_entry(log.header.log, row, body.meta)).number(row.payload_sum);
     query.blob(body.meta);

@@ -77,7 +77,9 @@ const char* const log_columns =
     "l.log, l.uid, l.tenant, l.name, l.parent, l.base, l.owner, l.title, l.system_prompt, "
     "l.metadata, l.policy, l.created, l.ttl, l.revision, l.sum, h.\"end\", h.basis, h.messages, "
     "h.epoch, h.updated, h.accessed, h.expires, h.sum";
-const char* const entry_columns = "seq, kind, at, ordinal, sum, payload_sum, meta, payload";
+const char* const entry_columns =
+    "seq, kind, at, ordinal, sum, payload_sum, meta, "
+    "coalesce(payload, (SELECT bytes FROM body WHERE body.id = entry.shared))";
 const char* const entry_columns_without_payload = "seq, kind, at, ordinal, sum, payload_sum, meta";
 
 Time from_ms(std::int64_t ms) {

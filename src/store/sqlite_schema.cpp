@@ -64,6 +64,25 @@ CREATE UNIQUE INDEX record_key     ON record(tenant, space, key);
 CREATE INDEX        record_expires ON record(expires) WHERE expires IS NOT NULL;
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO counter VALUES('record_version', 0);
+)sql",
+                                      // Of a body that is used by many entries, each names it; it
+                                      // goes with the last of them.
+                                      R"sql(
+ALTER TABLE entry ADD COLUMN shared INTEGER;
+CREATE TABLE body(
+  id INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL, hash BLOB NOT NULL, bytes BLOB NOT NULL) STRICT;
+CREATE UNIQUE INDEX body_hash ON body(tenant, hash);
+CREATE INDEX entry_shared ON entry(shared) WHERE shared IS NOT NULL;
+CREATE TRIGGER entry_deleted AFTER DELETE ON entry WHEN old.shared IS NOT NULL BEGIN
+  DELETE FROM body WHERE id = old.shared
+    AND NOT EXISTS (SELECT 1 FROM entry WHERE shared = old.shared);
+END;
+CREATE TRIGGER entry_replaced AFTER UPDATE OF shared ON entry
+WHEN old.shared IS NOT NULL BEGIN
+  DELETE FROM body WHERE id = old.shared
+    AND NOT EXISTS (SELECT 1 FROM entry WHERE shared = old.shared);
+END;
 )sql"};
 static_assert(std::size(migrations) == sqlite_schema_version);
 
@@ -216,6 +235,12 @@ Result<void> set_up_writer(SqliteDatabase& db, SyncLevel sync) {
 }
 
 }  // namespace
+
+// Outside of a transaction: what fails, the index over damaged entries at the latest, does not take
+// the tables back.
+void add_missing_tables(SqliteDatabase& db) {
+    (void)db.execute(migrations[1]);
+}
 
 bool starts_like_sqlite(const std::string& path) {
     constexpr std::string_view magic("SQLite format 3\0", 16);

@@ -12,7 +12,7 @@
 
 namespace palimpsest {
 
-constexpr std::int64_t sqlite_schema_version = 1;
+constexpr std::int64_t sqlite_schema_version = 2;
 constexpr std::size_t sqlite_page_bytes = 8192;
 constexpr std::int64_t sqlite_application_id = 0x50414c4d;  // "PALM"
 
@@ -20,6 +20,10 @@ enum class SyncLevel : std::uint8_t { full, normal, off };
 
 // Makes an empty store at `path`, where nothing may be.
 Result<void> create_sqlite_file(const std::string& path);
+
+// For a look into a damaged file of version 1: gives it the tables that reading needs, as far as
+// they can be made.
+void add_missing_tables(SqliteDatabase& db);
 
 // Whether the file begins as every SQLite database does.
 bool starts_like_sqlite(const std::string& path);

@@ -28,6 +28,16 @@ Result<void> with_advice(Result<void> removed) {
     return removed;
 }
 
+// Beside other damage a body may be what is left of an entry that names another one now.
+bool only_unused_bodies(const CheckReport& report) {
+    std::size_t unused = 0, others = 0;
+    for (const Finding& finding : report.findings) {
+        if (finding.what == "readable") continue;
+        ++(finding.what == "unused" ? unused : others);
+    }
+    return unused > 0 && others == 0;
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer,
@@ -236,6 +246,9 @@ Result<void> SqliteStore::backup(const std::string& path) {
 Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
     const SqliteWriter::Work work = [](SqliteDatabase& db) { return db.execute("REINDEX"); };
     PAL_CHECK(writer_.run(work));
+    PAL_TRY(report, check(tenants));
+    if (!only_unused_bodies(report)) return std::move(report);
+    PAL_CHECK(writer_.run_and_purge(remove_unused_bodies));
     return check(tenants);
 }
 

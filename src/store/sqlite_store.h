@@ -45,7 +45,7 @@ public:
     Durability durability() const override;
     Result<Contents> contents() override;
     Result<void> backup(const std::string& path) override;
-    // Makes the indexes anew.
+    // Makes the indexes anew; where nothing else is wrong, removes bodies that no entry uses.
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
 
     std::uint64_t commits() const { return writer_.commits(); }

@@ -26,8 +26,11 @@ inline StoredTexts make_store(const std::string& url) {
     const auto store = open_good(url);
     for (int i = 0; i < 60; ++i) {
         const std::string name = "c" + std::to_string(i % 12);
-        const std::string text =
-            name + ":" + std::to_string(i) + std::string(static_cast<std::size_t>(i * i * 3), 'z');
+        // Some say the same, and enough of it to be stored once.
+        const std::string text = i % 16 == 7
+                                     ? std::string(70'000, 'L')
+                                     : name + ":" + std::to_string(i) +
+                                           std::string(static_cast<std::size_t>(i * i * 3), 'z');
         Batch batch = batch_of(text);
         batch.patch.title = "title of " + name;
         batch.patch.metadata_merge = R"({"k":"v"})";

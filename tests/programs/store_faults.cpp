@@ -50,6 +50,17 @@ Batch batch_of(const std::vector<std::string>& texts, std::string key) {
     return batch;
 }
 
+// What is said again and again, large enough for a store to keep it once: in a database, and in
+// files.
+constexpr std::size_t large_bytes = 70'000, large_file_bytes = 270'000;
+std::string repeated(std::size_t bytes) {
+    return std::string(bytes, 'L');
+}
+bool is_repeated(std::string_view text) {
+    return (text.size() == large_bytes || text.size() == large_file_bytes) &&
+           text.find_first_not_of('L') == text.npos;
+}
+
 std::unique_ptr<Store> open_or_exit(const std::string& url) {
     Result<std::unique_ptr<Store>> store = open_store(url);
     if (store) return std::move(*store);
@@ -60,14 +71,22 @@ std::unique_ptr<Store> open_or_exit(const std::string& url) {
 // ---- write --------------------------------------------------------------------------------------
 
 // Each thread has a conversation of its own and they share one. `run` makes texts unique.
-void write_for_ever(Store& store, int thread, const std::string& run, bool early) {
+struct Writing {
+    int thread = 0;
+    std::string run = {};
+    std::string repeated = {};
+    bool early = false;
+};
+void write_for_ever(Store& store, const Writing& how) {
+    const auto& [thread, run, large, early] = how;
     const std::string filler(900, 'x');
     for (int n = 0;; ++n) {
         const std::string name = n % 3 == 0 ? "shared" : "own" + std::to_string(thread);
         const std::string text = run + "." + std::to_string(thread) + "." + std::to_string(n);
         if (early) say("ack " + name + " " + text);
-        const Result<Appended> done =
-            store.append({"t", name}, batch_of({text + " " + filler}, text));
+        std::vector<std::string> texts{text + " " + filler};
+        if (n % 16 == 15) texts.push_back(large);
+        const Result<Appended> done = store.append({"t", name}, batch_of(texts, text));
         if (!done) say("error " + one_line(done.error().message));
         if (done && !early) say("ack " + name + " " + text);
     }
@@ -76,11 +95,12 @@ void write_for_ever(Store& store, int thread, const std::string& run, bool early
 int write(const std::string& url, int threads, bool early) {
     const std::unique_ptr<Store> store = open_or_exit(url);
     const std::string run = std::to_string(::getpid());
+    const std::string large = repeated(url.starts_with("files:") ? large_file_bytes : large_bytes);
     say("open");
     failing_io::armed = true;
     std::vector<std::jthread> all;
     for (int i = 0; i < threads; ++i)
-        all.emplace_back([&, i] { write_for_ever(*store, i, run, early); });
+        all.emplace_back([&, i] { write_for_ever(*store, {i, run, large, early}); });
     return 0;
 }
 
@@ -193,12 +213,12 @@ public:
         report(step, done);
         return done;
     }
-    void fork(const std::string& step, const std::string& from, Seq at, const std::string& to) {
+    void fork(const std::string& step, const std::string& from, Seq at, const std::string& to,
+              Batch batch) {
         const Result<Header> header = store_.head(ConversationId{"t", from});
         if (!header) return report(step, header);
         const Result<ForkPoint> point = fork_point(store_, *header, at);
         if (!point) return report(step, point);
-        Batch batch = batch_of({"f3"}, "");
         batch.fork = *point;
         append(step, to, batch);
     }
@@ -244,11 +264,12 @@ int scenario(const std::string& url) {
     failing_io::armed = true;
     {
         const std::unique_ptr<Store> store = open_or_exit(url);
+        const std::string large = repeated(large_bytes);
         Scenario steps(*store);
         steps.append("s1", "a", batch_of({"a1 " + std::string(20'000, 'x')}, ""));
-        steps.append("s2", "a", existing(batch_of({"a2", "a3"}, "")));
-        steps.append("s3", "b", batch_of({"b1"}, ""));
-        steps.fork("s4", "a", Seq{2}, "f");
+        steps.append("s2", "a", existing(batch_of({"a2", large}, "")));
+        steps.append("s3", "b", batch_of({"b1", large}, ""));
+        steps.fork("s4", "a", Seq{2}, "f", batch_of({"f3", large}, ""));
         steps.append("s5", "a", compaction());
         steps.scrub("s6", "a", Seq{1});
         steps.erase("s7", "b");
@@ -264,10 +285,13 @@ int scenario(const std::string& url) {
 
 // ---- dump ---------------------------------------------------------------------------------------
 
+// What was said once is named by its first word, what is said again by its place.
 std::string text_of(const Entry& entry) {
     const auto* message = std::get_if<MessageEntry>(&entry.body);
     if (!message) return std::string(entry_kind_name(kind_of(entry.body)));
     if (message->scrubbed) return "scrubbed";
+    if (is_repeated(view_of(message->message.raw)))
+        return "large." + std::to_string(entry.seq.value);
     std::istringstream words{std::string(view_of(message->message.raw))};
     std::string first;
     words >> first;

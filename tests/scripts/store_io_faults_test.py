@@ -21,7 +21,7 @@ def append(name, texts, create=False):
 
 def fork(state):
     if len(state.get("a", [])) >= 2 and "f" not in state:
-        state["f"] = state["a"][:2] + ["f3"]
+        state["f"] = state["a"][:2] + ["f3", "large.4"]
         state["shared"] = True
 
 
@@ -37,8 +37,8 @@ def erase(name):
 
 
 STEPS = {
-    "s1": append("a", ["a1"], create=True), "s2": append("a", ["a2", "a3"]),
-    "s3": append("b", ["b1"], create=True), "s4": fork, "s5": append("a", ["compaction"]),
+    "s1": append("a", ["a1"], create=True), "s2": append("a", ["a2", "large.3"]),
+    "s3": append("b", ["b1", "large.2"], create=True), "s4": fork, "s5": append("a", ["compaction"]),
     "s6": scrub, "s7": erase("b"), "s8": append("a", ["a5"]),
     "s9": lambda state: state.__setitem__("record", True),
     "s10": erase("a"), "s11": append("f", ["f4"]),

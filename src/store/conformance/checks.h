@@ -16,6 +16,7 @@ std::span<const ConformanceCheck> fork_checks();
 std::span<const ConformanceCheck> checkpoint_checks();
 std::span<const ConformanceCheck> scrub_checks();
 std::span<const ConformanceCheck> erase_checks();
+std::span<const ConformanceCheck> repeat_checks();
 std::span<const ConformanceCheck> expiry_checks();
 std::span<const ConformanceCheck> record_checks();
 std::span<const ConformanceCheck> thread_checks();

@@ -15,7 +15,7 @@ std::vector<ConformanceCheck> all_checks() {
     for (const auto part :
          {name_checks(), append_checks(), key_checks(), header_checks(), read_checks(),
           list_checks(), fork_checks(), checkpoint_checks(), scrub_checks(), erase_checks(),
-          expiry_checks(), record_checks(), thread_checks(), reopen_checks()})
+          repeat_checks(), expiry_checks(), record_checks(), thread_checks(), reopen_checks()})
         all.insert(all.end(), part.begin(), part.end());
     return all;
 }
