@@ -233,6 +233,8 @@ Result<std::vector<PgTable>> PgConnection::run(std::span<const PgCall> calls, Co
     sqlstate_.clear();
     PAL_CHECK(send(calls, answers));
     PAL_CHECK(collect(answers));
+    // A server that goes down may end the pipeline with neither answers nor an error.
+    if (answers.tables.size() != calls.size()) return lost(answers, "answers are missing");
     return std::move(answers.tables);
 }
 
