@@ -14,30 +14,48 @@ namespace {
 // $9 basis, $10 epoch, $11 revision, $12 key, $13 digest, $14-18 the entries. A key that is there
 // in any form leaves no row, and so does everything that is not as expected: the transaction below
 // finds out. Two with one key at once: the later breaks the primary key of pal_once.
-const PgStatement appending{
-    "append",
+const std::string moving_head =
     "WITH t AS MATERIALIZED (SELECT " + pg_now +
-        " AS now), h AS (UPDATE pal_head AS h SET last = h.last + $4::bigint, "
-        "basis = COALESCE(h.last + $5::bigint, h.basis), messages = h.messages + $6::bigint, "
-        "updated = CASE WHEN $4 > 0 THEN t.now ELSE h.updated END, "
-        "updated_minute = CASE WHEN $4 > 0 THEN t.now / 60000 ELSE h.updated_minute END, "
-        "accessed = t.now, accessed_minute = t.now / 60000, "
-        "expires = t.now + h.ttl, expires_minute = (t.now + h.ttl) / 60000 "
-        "FROM pal_name n, t WHERE n.tenant = $2::text AND n.id = $3::text AND h.log = n.log "
-        "AND h.named AND (h.expires IS NULL OR h.expires > t.now) "
-        "AND ($7::uuid IS NULL OR h.log = $7) AND ($8::bigint IS NULL OR h.last = $8) "
-        "AND ($9::bigint IS NULL OR h.basis = $9) AND ($10::bigint IS NULL OR h.epoch = $10) "
-        "AND ($11::bigint IS NULL OR h.revision = $11) AND ($12::bytea IS NULL OR NOT EXISTS "
-        "(SELECT 1 FROM pal_once o WHERE o.log = h.log AND o.key = $12)) RETURNING h.*, t.now), "
-        "e AS (INSERT INTO pal_entry(log, seq, kind, at, ordinal, meta, payload) "
+    " AS now), h AS (UPDATE pal_head AS h SET last = h.last + $4::bigint, "
+    "basis = COALESCE(h.last + $5::bigint, h.basis), messages = h.messages + $6::bigint, "
+    "updated = CASE WHEN $4 > 0 THEN t.now ELSE h.updated END, "
+    "updated_minute = CASE WHEN $4 > 0 THEN t.now / 60000 ELSE h.updated_minute END, "
+    "accessed = t.now, accessed_minute = t.now / 60000, "
+    "expires = t.now + h.ttl, expires_minute = (t.now + h.ttl) / 60000 "
+    "FROM pal_name n, t WHERE n.tenant = $2::text AND n.id = $3::text AND h.log = n.log "
+    "AND h.named AND (h.expires IS NULL OR h.expires > t.now) "
+    "AND ($7::uuid IS NULL OR h.log = $7) AND ($8::bigint IS NULL OR h.last = $8) "
+    "AND ($9::bigint IS NULL OR h.basis = $9) AND ($10::bigint IS NULL OR h.epoch = $10) "
+    "AND ($11::bigint IS NULL OR h.revision = $11) AND ($12::bytea IS NULL OR NOT EXISTS "
+    "(SELECT 1 FROM pal_once o WHERE o.log = h.log AND o.key = $12)) RETURNING h.*, t.now), ";
+const std::string telling_it =
+    "o AS (INSERT INTO pal_once(log, key, digest, first, last, at) SELECT h.log, $12, "
+    "$13::bytea, h.last - $4 + 1, h.last, h.now FROM h WHERE $12 IS NOT NULL) "
+    "SELECT " +
+    log_columns_of_l_and_h + ", h.now, l.revision FROM h JOIN pal_log l ON l.log = h.log";
+const PgStatement appending{
+    "append", moving_head +
+                  "e AS (INSERT INTO pal_entry(log, seq, kind, at, ordinal, meta, payload) "
+                  "SELECT h.log, h.last - $4 + u.o, u.kind::smallint, COALESCE(u.at, h.now), "
+                  "h.messages - $6 + u.ordinal, u.meta, u.payload FROM h, unnest($14::bigint[], "
+                  "$15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[]) WITH ORDINALITY "
+                  "AS u(kind, at, ordinal, meta, payload, o)), " +
+                  telling_it};
+// The same where some payloads are shared, $19 their hashes. A body is written after the head is
+// ours, so nobody removes it as unused meanwhile; in the order of the hashes, so that two with the
+// same ones do not wait for each other.
+const PgStatement appending_shared{
+    "append_shared",
+    moving_head +
+        "e AS (INSERT INTO pal_entry(log, seq, kind, at, ordinal, meta, payload, shared) "
         "SELECT h.log, h.last - $4 + u.o, u.kind::smallint, COALESCE(u.at, h.now), "
-        "h.messages - $6 + u.ordinal, u.meta, u.payload FROM h, unnest($14::bigint[], "
-        "$15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[]) WITH ORDINALITY "
-        "AS u(kind, at, ordinal, meta, payload, o)), "
-        "o AS (INSERT INTO pal_once(log, key, digest, first, last, at) SELECT h.log, $12, "
-        "$13::bytea, h.last - $4 + 1, h.last, h.now FROM h WHERE $12 IS NOT NULL) "
-        "SELECT " +
-        log_columns_of_l_and_h + ", h.now, l.revision FROM h JOIN pal_log l ON l.log = h.log"};
+        "h.messages - $6 + u.ordinal, u.meta, CASE WHEN u.hash IS NULL THEN u.payload END, u.hash "
+        "FROM h, unnest($14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[], $18::bytea[], "
+        "$19::bytea[]) WITH ORDINALITY AS u(kind, at, ordinal, meta, payload, hash, o)), "
+        "b AS (INSERT INTO pal_body(root, hash, bytes) SELECT DISTINCT ON (u.hash) l.root, u.hash, "
+        "u.payload FROM h JOIN pal_log l ON l.log = h.log, unnest($18::bytea[], $19::bytea[]) "
+        "AS u(payload, hash) WHERE u.hash IS NOT NULL ORDER BY u.hash ON CONFLICT DO NOTHING), " +
+        telling_it};
 
 std::optional<std::int64_t> maybe(const std::optional<Seq>& seq) {
     return seq ? std::optional(static_cast<std::int64_t>(seq->value)) : std::nullopt;
@@ -81,7 +99,7 @@ Result<Appended> PostgresStore::append(const ConversationId& name, const Batch& 
 Result<std::optional<Appended>> PostgresStore::append_at_once(const ConversationId& name,
                                                               const Batch& batch,
                                                               const PgEntries& entries) {
-    PgCall call{appending};
+    PgCall call{entries.shares ? appending_shared : appending};
     PgParams& p = call.params;
     p.maybe(now()).bytes(name.tenant).bytes(name.id);
     p.number(entries.kinds.size()).maybe(entries.basis).number(entries.messages);
@@ -147,7 +165,8 @@ Result<std::optional<Appended>> PostgresStore::change(PgTransaction& transaction
     std::vector<PgCall> calls{update_head(header)};
     if (!batch.patch.empty()) calls.push_back(update_log(header));
     const Range range{before.end + 1, header.end};
-    if (!batch.entries.empty()) calls.push_back(insert_entries(before, pending.entries, found.now));
+    if (!batch.entries.empty())
+        calls.push_back(insert_entries(before, found.root, pending.entries, found.now));
     if (!batch.key.empty()) calls.push_back(insert_once(before.log, batch, range, found.now));
     PAL_CHECK(transaction.commit(std::move(calls)));
     return Appended{range.from, range.to, std::move(header), false, false};
@@ -193,7 +212,8 @@ Result<std::optional<Appended>> PostgresStore::make(PgTransaction& transaction, 
     PAL_TRY(named, transaction.run(insert_name(pending.name, header.log)));
     if (named.changed() == 0) return std::nullopt;
     std::vector<PgCall> calls{insert_log(fresh), insert_head(header)};
-    if (!batch.entries.empty()) calls.push_back(insert_entries(before, pending.entries, fresh.now));
+    if (!batch.entries.empty())
+        calls.push_back(insert_entries(before, fresh.root, pending.entries, fresh.now));
     const Range range{before.end + 1, header.end};
     if (!batch.key.empty()) calls.push_back(insert_once(header.log, batch, range, fresh.now));
     PAL_CHECK(transaction.commit(std::move(calls)));

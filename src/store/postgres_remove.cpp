@@ -17,8 +17,8 @@ constexpr std::size_t rows_swept = 1000;
 const PgStatement finding_entry{
     "find_entry", "SELECT kind FROM pal_entry WHERE log = $1::uuid AND seq = $2::bigint"};
 const PgStatement replacing_entry{"replace_entry",
-                                  "UPDATE pal_entry SET meta = $3::bytea, payload = $4::bytea "
-                                  "WHERE log = $1::uuid AND seq = $2::bigint"};
+                                  "UPDATE pal_entry SET meta = $3::bytea, payload = $4::bytea, "
+                                  "shared = NULL WHERE log = $1::uuid AND seq = $2::bigint"};
 const PgStatement finding_expired{"find_expired",
                                   "SELECT log FROM pal_head WHERE expires_minute <= " + pg_now +
                                       " / 60000 AND expires <= " + pg_now +
@@ -91,6 +91,7 @@ Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connect
     Receipt receipt = held->family.erase(log.header().log, held->now);
     std::vector<PgCall> calls;
     add_changes(held->family, held->logs, calls);
+    calls.push_back(remove_unused_bodies(log.root));
     PAL_CHECK(transaction.commit(std::move(calls)));
     receipt.remains = {"dead rows until VACUUM FULL", "the write-ahead log until it is recycled",
                        "replicas and backups"};
@@ -101,12 +102,14 @@ Result<bool> PostgresStore::settle(PgConnection& connection, const LogId& log) {
     PgTransaction transaction(connection);
     PAL_TRY(found, transaction.run(find_by_log(now(), log)));
     if (found.rows() == 0) return false;
-    PAL_TRY(held, hold_family(transaction, now(), read_log(found, 0).root));
+    const LogId root = read_log(found, 0).root;
+    PAL_TRY(held, hold_family(transaction, now(), root));
     const TreeLog* still = held ? held->family.find(log) : nullptr;
     if (!still || !still->named() || !expired(still->header, held->now)) return false;
     held->family.remove(log);
     std::vector<PgCall> calls;
     add_changes(held->family, held->logs, calls);
+    calls.push_back(remove_unused_bodies(root));
     PAL_CHECK(transaction.commit(std::move(calls)));
     return true;
 }
@@ -153,6 +156,7 @@ Result<std::optional<bool>> PostgresStore::scrub_locked(PgConnection& connection
             return fail(ErrorCode::invalid_request, "a scrubbed entry keeps its kind", "body");
         calls.push_back(replace_entry(one));
     }
+    for (const auto& [root, logs] : roots) calls.push_back(remove_unused_bodies(root));
     PAL_CHECK(transaction.commit(std::move(calls)));
     return true;
 }

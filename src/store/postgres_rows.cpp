@@ -4,6 +4,7 @@
 #include "core/metadata.h"
 #include "store/entry_guard.h"
 #include "store/epoch_ms.h"
+#include "store/shared_payload.h"
 
 namespace palimpsest {
 
@@ -68,6 +69,17 @@ const PgStatement inserting_entries{
     "$4::bigint + u.ordinal, u.meta, u.payload FROM unnest($5::bigint[], $6::bigint[], "
     "$7::bigint[], $8::bytea[], $9::bytea[]) WITH ORDINALITY "
     "AS u(kind, at, ordinal, meta, payload, o)"};
+// The same where some are shared: $10 hashes, $11 root.
+const PgStatement inserting_shared{
+    "insert_shared",
+    "WITH b AS (INSERT INTO pal_body(root, hash, bytes) SELECT DISTINCT ON (u.hash) $11::uuid, "
+    "u.hash, u.payload FROM unnest($9::bytea[], $10::bytea[]) AS u(payload, hash) "
+    "WHERE u.hash IS NOT NULL ORDER BY u.hash ON CONFLICT DO NOTHING) "
+    "INSERT INTO pal_entry(log, seq, kind, at, ordinal, meta, payload, shared) "
+    "SELECT $1::uuid, $2::bigint + u.o, u.kind::smallint, COALESCE(u.at, $3::bigint), "
+    "$4::bigint + u.ordinal, u.meta, CASE WHEN u.hash IS NULL THEN u.payload END, u.hash "
+    "FROM unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[], "
+    "$10::bytea[]) WITH ORDINALITY AS u(kind, at, ordinal, meta, payload, hash, o)"};
 const PgStatement inserting_once{
     "insert_once",
     "INSERT INTO pal_once(log, key, digest, first, last, at) VALUES($1::uuid, $2::bytea, "
@@ -85,6 +97,12 @@ const PgStatement deleting_log{"delete_log", "DELETE FROM pal_log WHERE log = $1
 const PgStatement deleting_name{
     "delete_name",
     "DELETE FROM pal_name WHERE tenant = $1::text AND id = $2::text AND log = $3::uuid"};
+
+// The inner question is asked for each body: as a join it might walk over all entries.
+const PgStatement removing_bodies{
+    "remove_bodies",
+    "DELETE FROM pal_body b WHERE b.root = $1::uuid AND (SELECT e.seq FROM pal_log l "
+    "JOIN pal_entry e ON e.log = l.log WHERE l.root = $1 AND e.shared = b.hash LIMIT 1) IS NULL"};
 
 const PgStatement begin{"begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
 const PgStatement commit_it{"commit", "COMMIT"};
@@ -241,6 +259,8 @@ PgEntries make_entries(const Batch& batch) {
         entries.times.emplace_back(draft.at ? std::optional(ms_of(*draft.at)) : std::nullopt);
         entries.ordinals.emplace_back(count_of(entries.messages));
         entries.bodies.push_back(encode_guarded(draft.body));
+        entries.hashes.push_back(shared_hash(entries.bodies.back().payload));
+        if (!entries.hashes.back().empty()) entries.shares = true;
         if (basis_kinds.has(kind)) entries.basis = count_of(entries.kinds.size());
     }
     return entries;
@@ -254,6 +274,11 @@ void add_entries(PgParams& params, const PgEntries& entries) {
         payloads.emplace_back(body.payload ? std::optional(view_of(body.payload)) : std::nullopt);
     }
     params.byte_strings(metas).byte_strings(payloads);
+    if (!entries.shares) return;
+    std::vector<std::optional<std::string_view>> hashes;
+    for (const std::string& hash : entries.hashes)
+        hashes.push_back(hash.empty() ? std::nullopt : std::optional<std::string_view>(hash));
+    params.byte_strings(hashes);
 }
 
 PgCall insert_name(const ConversationId& name, const LogId& log) {
@@ -296,10 +321,11 @@ PgCall update_log(const Header& header) {
     return call;
 }
 
-PgCall insert_entries(const Header& before, const PgEntries& entries, Time now) {
-    PgCall call{inserting_entries};
+PgCall insert_entries(const Header& before, const LogId& root, const PgEntries& entries, Time now) {
+    PgCall call{entries.shares ? inserting_shared : inserting_entries};
     call.params.uid(before.log).seq(before.end).integer(ms_of(now)).number(before.messages);
     add_entries(call.params, entries);
+    if (entries.shares) call.params.uid(root);
     return call;
 }
 
@@ -343,6 +369,10 @@ void add_changes(const ForkTree& family, const std::vector<PgLog>& before,
         if (unnamed) calls.push_back(update_log(change->second->header));
         calls.push_back(update_head(change->second->header));
     }
+}
+
+PgCall remove_unused_bodies(const LogId& root) {
+    return by_uid(removing_bodies, root);
 }
 
 // ---- transactions -------------------------------------------------------------------------------

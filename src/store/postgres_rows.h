@@ -50,10 +50,13 @@ PgCall lock_family(const LogId& root);
 struct PgEntries {
     std::vector<std::optional<std::int64_t>> kinds = {}, times = {}, ordinals = {};
     std::vector<EncodedBody> bodies = {};
+    std::vector<std::string> hashes = {};  // of those that are stored once; of others empty
+    bool shares = false;                   // some are
     std::uint64_t messages = 0;
     std::optional<std::int64_t> basis = {};  // the place of the newest that carries one
 };
 PgEntries make_entries(const Batch& batch);
+// Five parameters, and a sixth, the hashes, where some are shared.
 void add_entries(PgParams& params, const PgEntries& entries);
 
 PgCall insert_name(const ConversationId& name, const LogId& log);
@@ -61,7 +64,8 @@ PgCall insert_log(const PgLog& log);
 PgCall insert_head(const Header& header);
 PgCall update_log(const Header& header);   // the cold half
 PgCall update_head(const Header& header);  // the hot half
-PgCall insert_entries(const Header& before, const PgEntries& entries, Time now);
+// Behind what the log has, into the family of `root`.
+PgCall insert_entries(const Header& before, const LogId& root, const PgEntries& entries, Time now);
 PgCall insert_once(const LogId& log, const Batch& batch, Range range, Time now);
 PgCall find_once(const LogId& log, const std::string& key);
 std::string digest_bytes(const Fingerprint& digest);
@@ -71,6 +75,10 @@ std::string label_of(const std::string& tenant, const std::string& name, const s
 // What a family's changes come to.
 void add_changes(const ForkTree& family, const std::vector<PgLog>& before,
                  std::vector<PgCall>& calls);
+
+// Bodies of the family that no entry names any more. Right only while all its heads are held:
+// whoever appends holds the head of its log when it names a body.
+PgCall remove_unused_bodies(const LogId& root);
 
 // ---- transactions -------------------------------------------------------------------------------
 

@@ -49,13 +49,21 @@ constexpr const char* first_tables[] = {
     "CREATE INDEX pal_record_expires ON pal_record(expires) WHERE expires IS NOT NULL",
     "CREATE SEQUENCE pal_record_version",
 };
+// Bodies of one family of forks lie together; nothing else is shared.
+constexpr const char* body_tables[] = {
+    R"sql(CREATE TABLE pal_body(
+  root uuid NOT NULL, hash bytea NOT NULL, bytes bytea NOT NULL, PRIMARY KEY(root, hash)))sql",
+    "ALTER TABLE pal_entry ADD COLUMN shared bytea",
+    "CREATE INDEX pal_entry_shared ON pal_entry(log, shared) WHERE shared IS NOT NULL",
+};
 // Step n brings tables of version n to version n + 1. Only ever append.
 struct Migration {
     const char* const* statements;
     std::size_t count;
 };
 // Step 1 is empty: with version 2 the metas got sums, and nothing older was ever released.
-constexpr Migration migrations[] = {{first_tables, std::size(first_tables)}, {nullptr, 0}};
+constexpr Migration migrations[] = {
+    {first_tables, std::size(first_tables)}, {nullptr, 0}, {body_tables, std::size(body_tables)}};
 static_assert(std::size(migrations) == postgres_schema_version);
 
 Result<void> execute(PgConnection& connection, const std::string& sql) {

@@ -5,7 +5,7 @@
 
 namespace palimpsest {
 
-constexpr std::int64_t postgres_schema_version = 2;
+constexpr std::int64_t postgres_schema_version = 3;
 
 // Brings the tables to this program's version, one process at a time: the row of pal_schema is
 // locked meanwhile. not_found when there are none and `create` is false; invalid_request when they

@@ -19,11 +19,19 @@ const PgStatement begin_snapshot{"begin_snapshot",
                                  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
 const PgStatement end_snapshot{"end_snapshot", "COMMIT"};
 
+// Of pal_entry e.
+std::string columns(bool content) {
+    return std::string("SELECT e.seq, e.kind, e.at, e.ordinal, e.meta, ") +
+           (content ? "CASE WHEN e.shared IS NULL THEN e.payload ELSE (SELECT b.bytes FROM "
+                      "pal_body b WHERE b.hash = e.shared AND b.root = (SELECT l.root FROM pal_log "
+                      "l WHERE l.log = $1::uuid)) END"
+                    : "NULL::bytea");
+}
+
 // $1 log, $2 and $3 the range, $4 kinds as bits, $5 limit. Each comes forwards and backwards.
 std::string scan_sql(bool content, bool newest_first) {
-    return std::string("SELECT seq, kind, at, ordinal, meta, ") +
-           (content ? "payload" : "NULL::bytea") +
-           " FROM pal_entry WHERE log = $1::uuid AND seq BETWEEN $2::bigint AND $3::bigint AND "
+    return columns(content) +
+           " FROM pal_entry e WHERE log = $1::uuid AND seq BETWEEN $2::bigint AND $3::bigint AND "
            "((1 << kind) & $4::bigint) <> 0 ORDER BY seq" +
            (newest_first ? " DESC" : "") + " LIMIT $5::bigint";
 }
@@ -32,8 +40,7 @@ std::string scan_sql(bool content, bool newest_first) {
 // messages.
 std::string pick_sql(bool content, bool newest_first) {
     const std::string order = newest_first ? " ORDER BY seq DESC" : " ORDER BY seq";
-    return std::string("SELECT e.seq, e.kind, e.at, e.ordinal, e.meta, ") +
-           (content ? "e.payload" : "NULL::bytea") +
+    return columns(content) +
            " FROM generate_series(1, 15) AS k(kind) CROSS JOIN LATERAL (SELECT * FROM pal_entry "
            "WHERE log = $1::uuid AND kind = k.kind::smallint AND kind > 0 AND seq BETWEEN "
            "$2::bigint AND $3::bigint" +
