@@ -48,6 +48,7 @@ struct RedisStore::Pending {
     std::string made = {}, name_value = {};  // how it is made, over what the name key says
     std::string version = {}, parent = {};   // of the tree, for a fork
     std::optional<Error> refusal = {};       // of the patch
+    bool shares = false;                     // names or keeps payloads that are stored once
 };
 
 Result<Appended> RedisStore::append(const ConversationId& name, const Batch& batch) {
@@ -62,8 +63,7 @@ Result<Appended> RedisStore::append(const ConversationId& name, const Batch& bat
     return fail(ErrorCode::unavailable, "others were faster every time; try again");
 }
 
-std::vector<std::string> RedisStore::words_of(const Pending& pending,
-                                              const KnownConversation& at) const {
+std::vector<std::string> RedisStore::words_of(Pending& pending, const KnownConversation& at) const {
     const Batch& batch = pending.batch;
     std::vector<std::string> words;
     words.reserve(20 + pending.fields.size() + 5 * batch.entries.size());
@@ -87,7 +87,7 @@ std::vector<std::string> RedisStore::words_of(const Pending& pending,
     words.push_back(std::to_string((pending.fields.size() + times.size()) / 2));
     words.insert(words.end(), pending.fields.begin(), pending.fields.end());
     words.insert(words.end(), times.begin(), times.end());
-    if (pending.mode.empty()) add_entry_words(batch, words);
+    if (pending.mode.empty() && add_entry_words(batch, words)) pending.shares = true;
     return words;
 }
 
@@ -109,22 +109,31 @@ Result<std::optional<Appended>> RedisStore::attempt(Pending& pending) {
 
 std::vector<std::string> RedisStore::keys_of(const Pending& pending,
                                              const KnownConversation& at) const {
-    if (pending.made == "own") return {"n"};
     std::vector<std::string> keys;
+    if (pending.made == "own") keys.push_back("n");
+    if (pending.made == "own" && pending.shares) keys.insert(keys.end(), {"b", "s", "t"});
+    if (pending.made == "own") return keys;
     if (pending.made == "fork") {
         add_log_keys(pending.batch.fork->parent, keys);
-        keys.insert(keys.end(), {"t", "v"});
+        keys.insert(keys.end(), {"t", "v", "b", "s"});
         return keys;
     }
     add_log_keys(at.place.log, keys);
+    if (pending.shares) keys.insert(keys.end(), {"b", "s", "t"});
     if (!pending.batch.key.empty()) add_once_keys(at.place.log, keys);
     return keys;
 }
 
 Result<std::optional<Appended>> RedisStore::write_to(Pending& pending, const KnownConversation& at,
                                                      bool fresh) {
-    PAL_TRY(reply, call({scripts_.append, at.place.tag, keys_of(pending, at), words_of(pending, at),
+    pending.shares = pending.shares || at.shares;
+    std::vector<std::string> words = words_of(pending, at);
+    PAL_TRY(reply, call({scripts_.append, at.place.tag, keys_of(pending, at), std::move(words),
                          Effect::writes}));
+    if (reply.at(1) == "shares" && !pending.shares) {
+        pending.shares = true;
+        return write_to(pending, at, fresh);
+    }
     return outcome(pending, at, reply, fresh);
 }
 
@@ -275,6 +284,7 @@ Result<Appended> RedisStore::finished(Pending& pending, const KnownConversation&
         return fail(ErrorCode::internal, "Redis gave a header that is none");
     KnownConversation known{.place = {at.place.tag, *uid},
                             .linked = at.linked,
+                            .shares = pending.shares,
                             .header = std::make_shared<const Header>(header)};
     if (at.place.log == *uid) known.indexed = at.indexed;
     index(pending.tag, std::move(known));

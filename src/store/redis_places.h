@@ -52,6 +52,7 @@ struct IndexedTimes {
 struct KnownConversation {
     RedisPlace place = {};
     bool linked = false;
+    bool shares = false;                        // has payloads that are stored once
     std::shared_ptr<const Header> header = {};  // as it was last seen; null: only the place
     std::optional<IndexedTimes> indexed = {};
 };

@@ -71,7 +71,7 @@ void RedisStore::forget_removed(const std::string& tag, const Tree& tree) {
 
 Result<RedisReply> RedisStore::change_tree(const std::string& tag, const Tree& tree,
                                            std::vector<std::string> words) {
-    std::vector<std::string> keys{"n"};
+    std::vector<std::string> keys{"n", "b", "s"};
     for (const TreeLog& log : tree.all) {
         add_log_keys(log.header.log, keys);
         if (tree.logs.changes().contains(log.header.log)) add_once_keys(log.header.log, keys);

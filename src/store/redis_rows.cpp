@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "store/entry_guard.h"
 #include "store/epoch_ms.h"
+#include "store/shared_payload.h"
 
 namespace palimpsest {
 namespace {
@@ -201,15 +202,20 @@ std::vector<std::string> patched_fields(const Header& header, const HeaderPatch&
     return fields;
 }
 
-void add_entry_words(const Batch& batch, std::vector<std::string>& words) {
+bool add_entry_words(const Batch& batch, std::vector<std::string>& words) {
+    bool shares = false;
     for (const Draft& draft : batch.entries) {
         EncodedBody body = encode_guarded(draft.body);
         words.push_back(std::to_string(static_cast<unsigned>(kind_of(draft.body))));
         words.push_back(draft.at ? std::to_string(ms_of(*draft.at)) : "");
-        words.push_back(body.payload ? "1" : "0");
+        std::string payload = shared_hash(body.payload);
+        words.push_back(!payload.empty() ? "2" : body.payload ? "1" : "0");
+        if (!payload.empty()) shares = true;
         words.push_back(std::move(body.meta));
-        words.emplace_back(view_of(body.payload));
+        payload += view_of(body.payload);
+        words.push_back(std::move(payload));
     }
+    return shares;
 }
 
 Result<Entry> read_record(Seq seq, std::string_view record, const std::string& payload,
@@ -217,7 +223,7 @@ Result<Entry> read_record(Seq seq, std::string_view record, const std::string& p
     const auto kind = number_of<std::uint8_t>(take_field(record));
     const auto at = number_of<std::int64_t>(take_field(record));
     const auto ordinal = number_of<std::uint64_t>(take_field(record));
-    const bool has_payload = take_field(record) == "1";
+    const bool has_payload = take_field(record) != "0";
     if (!kind || *kind >= entry_kind_count || !at || !ordinal)
         return fail(ErrorCode::internal,
                     "entry " + std::to_string(seq.value) + " is damaged: it has no valid head");

@@ -44,7 +44,8 @@ std::vector<std::string> new_fields(const TreeLog& log);
 std::vector<std::string> patched_fields(const Header& header, const HeaderPatch& patch);
 
 // Five words for each entry: kind, time or nothing, whether there is a payload, meta, payload.
-void add_entry_words(const Batch& batch, std::vector<std::string>& words);
+// True: some payloads are stored once; their hash stands in front of them.
+bool add_entry_words(const Batch& batch, std::vector<std::string>& words);
 Result<Entry> read_record(Seq seq, std::string_view record, const std::string& payload,
                           bool content);
 

@@ -22,8 +22,18 @@ local function lost(uid, below, last)
   local want = tonumber(last) - tonumber(below)
   if e ~= want or p ~= want then return num(math.min(e, p)) end
 end
-local function keys_of(uid)
-  return {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
+local function keys_of(uid, shares)
+  local keys = {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
+  if shares then
+    keys[5] = base .. 'b'
+    keys[6] = base .. 's'
+  end
+  return keys
+end
+local function named(key)
+  for _, one in ipairs(KEYS) do
+    if one == key then return true end
+  end
 end
 )lua";
 
@@ -33,12 +43,12 @@ end
 // (fork); 16 else: 'fork' when an existing one is refused, 'dry' when nothing shall be written. 18
 // uid and revision of the header that the caller has, 19 number of fields to set, times that the
 // caller brings among them; then field and value each; then for each entry kind, time, has a
-// payload, meta, payload.
+// payload (2: one that is stored once), meta, payload (2: its hash in front).
 constexpr const char* append_text = R"lua(
 local uid, made = A[3], A[14]
 local H, K = base .. 'h:' .. uid, base .. 'k:' .. uid .. ':'
 local h = redis.call('HMGET', H, 'name', 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
-                     'expires', 'ttl', 'native', 'tree', 'base')
+                     'expires', 'ttl', 'native', 'tree', 'base', 'shares')
 local day = math.floor(now / 86400000)
 local function header()
   local hot = redis.call('HMGET', H, 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
@@ -54,7 +64,7 @@ if made ~= '' then
   if made == 'fork' and (redis.call('GET', base .. 'v') or '0') ~= A[16] then
     return {A[1], 'moved'}
   end
-  h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false, '0'}
+  h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false, '0', false}
 else
   if h[1] ~= A[4] then return {A[1], 'absent'} end
   if h[8] and tonumber(h[8]) <= now then return {A[1], 'expired', uid} end
@@ -78,6 +88,8 @@ else
   if A[16] == 'dry' then return {A[1], 'dry'} end
   local have = tonumber(A[13]) > 0 and lost(uid, h[12], h[2])
   if have then return {A[1], 'short', have, h[2]} end
+  -- Its bodies expire with it, so they must be here too.
+  if h[13] and not h[11] and not named(base .. 'b') then return {A[1], 'shares'} end
 end
 -- Every check is done: from here on only writes.
 local set, i, patched = {}, 20, tonumber(A[19]) > 0
@@ -101,7 +113,7 @@ for _ = 1, tonumber(A[19]) do
   i = i + 2
 end
 local first, count = last + 1, tonumber(A[13])
-local records, payloads, fresh = {}, {}, made ~= ''
+local records, payloads, fresh, shares = {}, {}, made ~= '', h[13]
 local function flush()
   if redis.call('RPUSH', base .. 'e:' .. uid, unpack(records)) == #records then fresh = true end
   redis.call('RPUSH', base .. 'p:' .. uid, unpack(payloads))
@@ -120,7 +132,14 @@ for _ = 1, count do
   local at = A[i + 1] ~= '' and A[i + 1] or num(now)
   local head = kind .. ':' .. at .. ':' .. num(messages) .. ':'
   records[#records + 1] = head .. A[i + 2] .. ':' .. A[i + 3]
-  payloads[#payloads + 1] = A[i + 4]
+  local payload = A[i + 4]
+  if A[i + 2] == '2' then
+    local hash = string.sub(payload, 1, 32)
+    redis.call('HSETNX', base .. 'b', hash, string.sub(payload, 33))
+    redis.call('HSET', base .. 's', uid .. ':' .. num(last), hash)
+    payload, fresh, shares = hash, true, '1'
+  end
+  payloads[#payloads + 1] = payload
   i = i + 5
   if #records == 500 then flush() end
 end
@@ -141,8 +160,16 @@ if made == 'fork' then
   put('tree', '1')
   local P = base .. 'h:' .. A[17]
   if redis.call('EXISTS', P) == 1 then redis.call('HSET', P, 'tree', '1', 'native', '0') end
-  for _, key in ipairs(keys_of(A[17])) do redis.call('PERSIST', key) end
+  for _, key in ipairs(keys_of(A[17], true)) do redis.call('PERSIST', key) end
   if redis.call('GET', N) == A[17] then redis.call('PERSIST', N) end
+end
+-- Beside a family that stays, bodies do not expire by themselves: what shares them does not either.
+if shares and not h[13] then
+  put('shares', '1')
+  if not tree and redis.call('EXISTS', base .. 't') == 1 then
+    tree = '1'
+    put('tree', '1')
+  end
 end
 if ttl then put('expires', num(now + ttl)) end
 -- The server itself forgets a conversation without forks an hour after it has expired.
@@ -152,12 +179,12 @@ if ttl and not tree and (fresh or now + ttl > native) then
   put('native', num(now + ttl + slack))
   redis.call('HSET', H, unpack(set))
   local keep = num(ttl + slack + 3600000)
-  for _, key in ipairs(keys_of(uid)) do redis.call('PEXPIRE', key, keep) end
+  for _, key in ipairs(keys_of(uid, shares)) do redis.call('PEXPIRE', key, keep) end
   redis.call('PEXPIRE', N, keep)
 else
   redis.call('HSET', H, unpack(set))
-  if native > 0 and not ttl then
-    for _, key in ipairs(keys_of(uid)) do redis.call('PERSIST', key) end
+  if native > 0 and (tree or not ttl) then
+    for _, key in ipairs(keys_of(uid, shares)) do redis.call('PERSIST', key) end
     redis.call('PERSIST', N)
     redis.call('HSET', H, 'native', '0')
   end
@@ -194,6 +221,9 @@ local function give(seq, record, payload)
   local kind = bit.lshift(1, tonumber(string.sub(record, 1, 1)))
   if left == 0 or bit.band(kinds, kind) == 0 then return end
   left = left - 1
+  if payload and #payload == 32 and string.match(record, '^%d+:%-?%d+:%d+:2:') then
+    payload = redis.call('HGET', base .. 'b', payload)
+  end
   out[#out + 1] = num(seq)
   out[#out + 1] = record
   out[#out + 1] = payload or ''
@@ -259,6 +289,7 @@ return out
 // checks: L is there and has its name; X has expired; K index kind: that entry has that kind.
 // writes: N loses its name; T count end basis messages: is cut to that many entries; D goes;
 // E its epoch grows; R index flag meta payload: that entry's new body.
+// What is stored once goes with its last use: `s` has one for each entry, UID:SEQ.
 // Gives how many entries went with each T and D.
 constexpr const char* change_text = R"lua(
 if (redis.call('GET', base .. 'v') or '0') ~= A[3] then return {A[1], 'moved'} end
@@ -281,7 +312,7 @@ while i <= #A do
   end
   i = i + 2 + sizes[step]
 end
-local went, links = {}, {}
+local went, cut, replaced, removes = {}, {}, {}, false
 local function drop_keys(uid)
   for d = day - 2, day + 1 do redis.call('DEL', base .. 'k:' .. uid .. ':' .. num(d)) end
 end
@@ -299,6 +330,7 @@ while i <= #A do
     drop_keys(uid)
   elseif step == 'T' then
     local count = tonumber(A[i + 2])
+    cut[uid], removes = tonumber(A[i + 3]), true
     went[#went + 1] = redis.call('LLEN', E) - count
     if count == 0 then
       redis.call('DEL', E, P)
@@ -309,6 +341,7 @@ while i <= #A do
     redis.call('ZREMRANGEBYSCORE', base .. 'x:' .. uid, '(' .. A[i + 3], '+inf')
     redis.call('HSET', H, 'end', A[i + 3], 'basis', A[i + 4], 'messages', A[i + 5])
   elseif step == 'D' then
+    cut[uid], removes = 0, true
     went[#went + 1] = redis.call('LLEN', E)
     redis.call('DEL', unpack(keys_of(uid)))
     drop_keys(uid)
@@ -319,8 +352,26 @@ while i <= #A do
     local head = string.match(redis.call('LINDEX', E, A[i + 2]), '^%d+:%-?%d+:%d+:')
     redis.call('LSET', E, A[i + 2], head .. A[i + 3] .. ':' .. A[i + 4])
     redis.call('LSET', P, A[i + 2], A[i + 5])
+    local seq = tonumber(redis.call('HGET', H, 'base')) + tonumber(A[i + 2]) + 1
+    replaced[uid .. ':' .. num(seq)], removes = true, true
   end
   i = i + 2 + sizes[step]
+end
+local uses = removes and redis.call('HGETALL', base .. 's') or {}
+local used, less = {}, false
+for j = 1, #uses, 2 do
+  local uid, seq = string.match(uses[j], '^(%x+):(%d+)$')
+  if replaced[uses[j]] or (cut[uid] and tonumber(seq) > cut[uid]) then
+    redis.call('HDEL', base .. 's', uses[j])
+    less = true
+  else
+    used[uses[j + 1]] = true
+  end
+end
+if less then
+  for _, hash in ipairs(redis.call('HKEYS', base .. 'b')) do
+    if not used[hash] then redis.call('HDEL', base .. 'b', hash) end
+  end
 end
 if redis.call('EXISTS', base .. 't') == 1 then
   redis.call('INCR', base .. 'v')

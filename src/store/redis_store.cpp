@@ -191,6 +191,7 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
     }
     std::vector<std::string> keys;
     if (query) add_log_keys(log, keys);
+    if (query && query->content) keys.push_back("b");
     if (!query) keys.push_back("h:" + hex(log));
     PAL_TRY(reply, call({scripts_.read, tag, std::move(keys), std::move(words)}));
     if (reply.at(1) == "absent") return std::nullopt;

@@ -103,7 +103,7 @@ private:
     Result<void> check_uid_is_free(const Pending& pending);
     Result<Appended> finished(Pending& pending, const KnownConversation& at,
                               const RedisReply& reply, bool created);
-    std::vector<std::string> words_of(const Pending& pending, const KnownConversation& at) const;
+    std::vector<std::string> words_of(Pending& pending, const KnownConversation& at) const;
 
     // ---- listings
     void index(const std::string& name_tag, KnownConversation known);

@@ -17,6 +17,9 @@ std::int64_t now_ns() {
     return Clock::now().time_since_epoch().count();
 }
 
+// Said beside some values, and large enough to be stored once.
+const std::string repeated(70'000, 'L');
+
 // One client: draws what to do, does it until it is known how it ended, and writes it down.
 class Client {
 public:
@@ -44,9 +47,10 @@ public:
             const auto entries = read_lineage(store_, *header, {});
             if (!entries) return false;
             for (const Entry& entry : *entries)
-                if (const auto* message = std::get_if<MessageEntry>(&entry.body))
-                    operation.values.push_back(
-                        std::stoll(std::string(view_of(message->message.raw))));
+                if (const auto* message = std::get_if<MessageEntry>(&entry.body)) {
+                    const std::string text(view_of(message->message.raw));
+                    if (text != repeated) operation.values.push_back(std::stoll(text));
+                }
         }
         operation.returned = now_ns();
         ++result.reads;
@@ -75,7 +79,9 @@ private:
         const std::string text = std::to_string(value);
         const Clock::time_point until = Clock::now() + run_.give_up;
         while (operation.outcome == Outcome::unknown && Clock::now() < until) {
-            const auto done = store_.append(name, says(text, text));
+            Batch batch = says(text, text);
+            if (value % 64 == 5) batch.entries.push_back(says(repeated).entries.front());
+            const auto done = store_.append(name, batch);
             if (done) operation.outcome = Outcome::ok;
             if (done) break;
             const bool unknown = done.error().code == ErrorCode::outcome_unknown;

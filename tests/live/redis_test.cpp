@@ -67,7 +67,8 @@ TEST(redis_server, whose_memory_is_full_refuses_and_goes_on_reading) {
     const std::string large(100'000, 'x');
     Result<Appended> done = store->append({"t", "a"}, says(large));
     std::size_t kept = 0;
-    for (; kept < 200 && done; ++kept) done = store->append({"t", "a"}, says(large));
+    for (; kept < 200 && done; ++kept)
+        done = store->append({"t", "a"}, says(large + std::to_string(kept)));
     ASSERT_FALSE(done.has_value());
     EXPECT_EQ(done.error().code, ErrorCode::no_space) << done.error().message;
     EXPECT_EQ(texts_of(*store, {"t", "a"}).size(), kept);
