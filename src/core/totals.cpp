@@ -5,9 +5,8 @@ namespace palimpsest {
 
 void add_item(ViewTotals& totals, const Item& item) {
     const bool summary = item.kind == ItemKind::summary;
-    const bool first = totals.messages == 0;
-    // What stands before the first user message is a turn of its own.
-    if (first || (!summary && item.message.shape.starts_turn())) ++totals.turns;
+    // Turns that a user began: a system message or a summary in front is none.
+    if (!summary && item.message.shape.starts_turn()) ++totals.turns;
     ++totals.messages;
     totals.tokens += item.tokens;
     totals.bytes += view_of(item.message.raw).size();

@@ -99,6 +99,8 @@ std::string explain_item(const View& view, const Item& item) {
 Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) {
     PAL_TRY(hiding, hidings(memory, view));
     const std::vector<Range> shown = covered(view);
+    Hiding unknown;
+    if (view.preview) unknown.reason = "the compaction that is previewed takes it out";
     std::vector<LeftOut> out;
     Seq before;  // the message before this one
     const Kinds messages = only(EntryKind::message);
@@ -108,7 +110,7 @@ Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) 
         // The latest one that covers it: earlier ones would hide it too.
         const auto by = std::find_if(hiding.rbegin(), hiding.rend(),
                                      [&](const Hiding& h) { return h.range.contains(entry.seq); });
-        const Hiding why = by == hiding.rend() ? Hiding{} : *by;
+        const Hiding why = by == hiding.rend() ? unknown : *by;
         if (!out.empty() && out.back().range.to == previous && out.back().by == why.by &&
             out.back().reason == why.reason) {
             out.back().range.to = entry.seq;

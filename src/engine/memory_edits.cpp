@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "engine/count.h"
 #include "engine/edit.h"
+#include "engine/report.h"
 #include "engine/turn.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -186,7 +187,8 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
     Compaction compaction{.outcome = Compaction::Outcome::done,
                           .edits = entry.edits,
                           .tokens_before = entry.tokens_before,
-                          .tokens_after = entry.tokens_after};
+                          .tokens_after = entry.tokens_after,
+                          .report = make_report(entry, based_on)};
     const Header& header = based_on.header;
     Batch batch;
     batch.expected_log = header.log;
@@ -196,9 +198,11 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
     PAL_TRY(body,
             with_basis(*state_->store, *state_->tokenizer, header, based_on.seq, std::move(entry)));
     batch.entries.push_back({std::move(body), {}});
+    batch.entries.push_back({report_note(compaction.report), {}});
     PAL_TRY(done, state_->store->append(name, batch));
-    compaction.seq = done.last;
-    PAL_CHECK(keep_newest_summary(*state_, done.header, done.last, compaction.edits));
+    compaction.seq = done.first;
+    announce(*state_, name, compaction);
+    PAL_CHECK(keep_newest_summary(*state_, done.header, done.first, compaction.edits));
     return compaction;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace palimpsest {
 namespace {
 
@@ -59,10 +61,18 @@ void Meters::count_compaction(const Compaction& compaction) {
     const std::lock_guard lock(mutex_);
     ++triggers_[labels];
     if (compaction.outcome != Compaction::Outcome::done) return;
+    // What is cleared of tools counts as inputs and outputs, everything once.
+    const auto cleared = std::ranges::count_if(compaction.edits, [](const Edit& edit) {
+        return edit.treatment == Treatment::cleared && edit.pass != "clear_tool_inputs" &&
+               edit.pass != "clear_tool_results";
+    });
     const std::pair<std::string_view, std::uint64_t> kinds[] = {
-        {"cleared", report.cleared},      {"shortened", report.shortened},
-        {"folded", report.folded},        {"dropped", report.dropped},
-        {"input", report.cleared_inputs}, {"output", report.cleared_outputs},
+        {"cleared", static_cast<std::uint64_t>(cleared)},
+        {"shortened", report.shortened},
+        {"folded", report.folded},
+        {"dropped", report.dropped},
+        {"input", report.cleared_inputs},
+        {"output", report.cleared_outputs},
     };
     for (const auto& [kind, count] : kinds)
         if (count > 0) items_[label("kind", kind)] += count;

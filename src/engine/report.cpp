@@ -43,8 +43,13 @@ void add_tool_names(CompactionReport& report, const View& view) {
     }
 }
 
-void count_edits(CompactionReport& report, const Plan& plan, const View& view) {
-    for (const Edit& edit : plan.edits)
+void set_view(CompactionReport& report, const View& view) {
+    report.messages_before = report.messages_after = view.totals.messages;
+    report.turns_before = report.turns_after = view.totals.turns;
+}
+
+void count_edits(CompactionReport& report, std::span<const Edit> edits, const View& view) {
+    for (const Edit& edit : edits)
         for (const Item& item : view.items) {
             if (!edit.range.contains(item.range.from)) continue;
             switch (edit.treatment) {
@@ -66,6 +71,10 @@ void count_edits(CompactionReport& report, const Plan& plan, const View& view) {
             }
         }
     add_tool_names(report, view);
+    if (const auto after = with_edits(view, edits)) {
+        report.messages_after = after->totals.messages;
+        report.turns_after = after->totals.turns;
+    }
 }
 
 std::vector<std::string> names_in(const JsonValue& object, std::string_view field) {
@@ -162,8 +171,7 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
     report.policy = policy.name;
     report.trigger = plan.trigger;
     report.level = level_name(plan.level);
-    report.messages_before = report.messages_after = view.totals.messages;
-    report.turns_before = report.turns_after = view.totals.turns;
+    set_view(report, view);
     report.used_before = plan.used_before;
     report.used_after = plan.used_after;
     report.target = plan.target;
@@ -176,11 +184,7 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
     report.token_soft_budget = trigger_tokens(policy.soft, window);
     add_strategy(report, in_force.text);
     if (plan.outcome != PlanOutcome::done) return report;
-    count_edits(report, plan, view);
-    if (const auto after = with_edits(view, plan.edits)) {
-        report.messages_after = after->totals.messages;
-        report.turns_after = after->totals.turns;
-    }
+    count_edits(report, plan.edits, view);
     report.first_byte = plan.first_byte;
     std::size_t first_item = SIZE_MAX;
     for (const EditCost& cost : plan.costs)
@@ -199,6 +203,33 @@ CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, co
                               ("a deterministic summary stands: " + bill.trouble);
     else if (!bill.remark.empty())
         report.explanation += (report.explanation.empty() ? "" : "; ") + bill.remark;
+    return report;
+}
+
+CompactionReport make_report(const CompactionEntry& entry, const View& view) {
+    CompactionReport report;
+    report.strategy = "own";
+    report.trigger = entry.trigger;
+    report.level = level_name(Level::hard);
+    set_view(report, view);
+    report.used_before = entry.tokens_before;
+    report.used_after = entry.tokens_after;
+    count_edits(report, entry.edits, view);
+    const auto first = std::ranges::find_if(view.items, [&](const Item& item) {
+        return std::ranges::any_of(
+            entry.edits, [&](const Edit& edit) { return edit.range.contains(item.range.from); });
+    });
+    if (first != view.items.end()) {
+        const auto at = static_cast<std::size_t>(first - view.items.begin());
+        report.first_changed = first->range.from;
+        report.first_byte = first_byte_of(view.items, at);
+        for (auto item = view.items.begin(); item != first; ++item)
+            report.prefix_tokens += item->tokens;
+    }
+    const bool folds = std::ranges::any_of(
+        entry.edits, [](const Edit& edit) { return edit.treatment == Treatment::folded; });
+    if (folds) report.summarizer = "caller";
+    report.explanation = "edits of the caller's own";
     return report;
 }
 

@@ -11,6 +11,9 @@ namespace palimpsest {
 CompactionReport make_report(const Plan& plan, const PolicyInForce& in_force, const View& view,
                              const Budget& budget, const Bill& bill);
 
+// Of edits that a caller made, computed from `view`; the request is the view then.
+CompactionReport make_report(const CompactionEntry& entry, const View& view);
+
 // The error of one that could not reach its budget, with its numbers.
 Error unreachable_error(const Compaction& compaction);
 

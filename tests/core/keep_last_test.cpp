@@ -112,6 +112,13 @@ TEST(keep_last, a_trigger_fires_above_its_number_and_not_at_it) {
     EXPECT_EQ(make_plan(conversation("uauau"), *turns, false).trigger, "turns");
 }
 
+TEST(policy, a_system_message_in_front_is_no_turn) {
+    const auto turns =
+        parse_policy(R"({"triggers":{"turns":2},"passes":[{"pass":"keep_last","turns":1}]})");
+    EXPECT_EQ(make_plan(conversation("suaua"), *turns, false).outcome, PlanOutcome::not_due);
+    EXPECT_EQ(make_plan(conversation("suauau"), *turns, false).outcome, PlanOutcome::done);
+}
+
 TEST(ranges_of, leaves_out_what_is_kept_inside_a_summary) {
     std::vector<Item> items = conversation("uuuu").items.copy();
     items[0].range = {Seq{1}, Seq{9}};

@@ -228,7 +228,7 @@ TEST(scrub, removes_the_words_everywhere_and_keeps_the_position) {
     EXPECT_EQ(texts(*memory.view(alice)), "q call:c1 [removed] done");
     EXPECT_EQ(memory.view(bob)->items.size(), 1u);
     EXPECT_GT(memory.head(bob)->epoch, epoch);
-    EXPECT_EQ(memory.head(alice)->end, Seq{5});
+    EXPECT_EQ(memory.head(alice)->end, Seq{6});
 }
 
 TEST(scrub, takes_only_messages_and_only_those_that_are_there) {

@@ -111,7 +111,7 @@ TEST(breakdown, sums_to_the_window_and_tells_how_far_the_triggers_are) {
     EXPECT_EQ(out->triggers[0].at, 0.5);
     EXPECT_FALSE(out->triggers[0].due);
     EXPECT_EQ(out->triggers[1].level, "soft");
-    EXPECT_EQ(out->triggers[1].now, 2);
+    EXPECT_EQ(out->triggers[1].now, 1) << "a summary is no turn";
 }
 
 TEST(diff, tells_what_only_one_view_sends_and_how_much_they_begin_with_in_common) {
@@ -137,6 +137,11 @@ TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
     const auto done = memory.summarize(alice, {Seq{1}, Seq{3}}, "looked it up");
     ASSERT_TRUE(done.has_value()) << done.error().message;
     EXPECT_EQ(texts(*memory.view(alice)), "[looked it up] it is forty-two");
+    EXPECT_EQ(done->report.folded, 3u);
+    EXPECT_EQ(done->report.messages_before, 4u);
+    EXPECT_EQ(done->report.messages_after, 2u);
+    EXPECT_EQ(done->report.first_changed, Seq{1});
+    EXPECT_EQ(done->report.summarizer, "caller");
     const auto all = memory.summaries(alice);
     ASSERT_EQ(all->size(), 1u);
     EXPECT_EQ(all->front().text, "looked it up");
