@@ -1,10 +1,10 @@
 #include "net/fiber.h"
 
+#include "net/fiber_switch.h"
+
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -52,7 +52,7 @@ constexpr std::size_t stack_bytes = std::size_t{1} << 20;
 struct Fiber::Machine {
     char* memory = nullptr;
     std::size_t guard_bytes = 0;
-    ucontext_t own = {}, caller = {};
+    StackPoint own, caller;
 #if PAL_FIBER_ASAN
     void* own_kept = nullptr;
     const void* caller_bottom = nullptr;
@@ -75,15 +75,7 @@ Fiber::Fiber() : machine_(std::make_unique<Machine>()) {
     if (memory == MAP_FAILED) throw std::bad_alloc();
     machine.memory = static_cast<char*>(memory);
     ::mprotect(machine.memory, machine.guard_bytes, PROT_NONE);
-    ::getcontext(&machine.own);
-    machine.own.uc_stack.ss_sp = machine.bottom();
-    machine.own.uc_stack.ss_size = machine.bytes();
-    machine.own.uc_link = nullptr;
-    // makecontext passes on nothing but ints.
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
-    ::makecontext(&machine.own, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
-                  static_cast<unsigned>(static_cast<std::uint64_t>(self) >> 32U),
-                  static_cast<unsigned>(self));
+    begin_stack(machine.own, machine.bottom(), machine.bytes(), &Fiber::enter, this);
 }
 
 Fiber::~Fiber() {
@@ -96,9 +88,8 @@ Fiber::~Fiber() {
     ::munmap(machine_->memory, stack_bytes);
 }
 
-void Fiber::enter(unsigned high, unsigned low) {
-    const std::uint64_t self = static_cast<std::uint64_t>(high) << 32U | low;
-    reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(self))->run();
+void Fiber::enter(void* self) {
+    static_cast<Fiber*>(self)->run();
 }
 
 // Never returns: after one function it waits for the next.
@@ -129,7 +120,7 @@ void Fiber::resume() {
     machine.caller_tsan = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(machine.own_tsan, 0);
 #endif
-    ::swapcontext(&machine.caller, &machine.own);
+    switch_stack(machine.caller, machine.own);
 #if PAL_FIBER_ASAN
     __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
 #endif
@@ -143,7 +134,7 @@ void Fiber::stop() {
 #if PAL_FIBER_TSAN
     __tsan_switch_to_fiber(machine.caller_tsan, 0);
 #endif
-    ::swapcontext(&machine.own, &machine.caller);
+    switch_stack(machine.own, machine.caller);
 #if PAL_FIBER_ASAN
     __sanitizer_finish_switch_fiber(machine.own_kept, &machine.caller_bottom,
                                     &machine.caller_bytes);

@@ -34,7 +34,7 @@ public:
 
 private:
     struct Machine;
-    static void enter(unsigned high, unsigned low);
+    static void enter(void* self);
     void run();
 
     std::unique_ptr<Machine> machine_;
