@@ -44,6 +44,7 @@ public:
 
     // ---- for the work itself ----
     bool on_network() const { return place_ == Place::network; }
+    Place home() const { return home_; }
     void go_to(Place place);
     void go_home() { go_to(home_); }
     // Its home from now on, and goes there.

@@ -73,8 +73,10 @@ Result<HttpResponse> HttpClient::stream(const HttpRequest& request, const BodyCo
 
 Result<HttpResponse> HttpClient::perform(Call& call) {
     auto response = exchange(call);
-    if (connection_) connection_->stream.leave_loop();
-    if (Errand* const errand = call.patience.errand()) errand->go_home();
+    Errand* const errand = call.patience.errand();
+    if (!errand) return response;
+    if (connection_) connection_->stream.rest(*errand);
+    errand->go_home();
     return response;
 }
 

@@ -13,10 +13,12 @@ struct Lookout::Sight {
 };
 
 void Lookout::look(Errand& errand, int descriptor, short events) {
+    if (watch_ && !watch_->is_on(errand.loop())) close();
     if (!watch_) {
         sight_ = std::make_shared<Sight>(errand.bell());
         watch_ = std::make_unique<Watch>(errand.loop(), descriptor);
     }
+    if (sight_->bell != errand.bell()) sight_->bell = errand.bell();
     if ((events & POLLIN) != 0) look(Readiness::read, POLLIN);
     if ((events & POLLOUT) != 0) look(Readiness::write, POLLOUT);
 }
@@ -35,6 +37,14 @@ void Lookout::look(Readiness readiness, short event) {
 
 short Lookout::seen() const {
     return sight_ ? sight_->seen : short{0};
+}
+
+// What is still waited for would come when another thread has the descriptor.
+void Lookout::rest() {
+    if (!sight_) return;
+    if (sight_->asked != 0) return close();
+    sight_->seen = 0;
+    sight_->bell.reset();
 }
 
 void Lookout::close() {

@@ -1,6 +1,6 @@
 // lookout: what an errand on the loop's thread has seen of a descriptor that it waits for.
 //
-// Invariant: it goes before the descriptor is closed, on the loop's thread.
+// Invariant: it goes before the descriptor is closed; on the loop's thread, or at rest.
 #pragma once
 #include <memory>
 
@@ -20,6 +20,8 @@ public:
     void look(Errand& errand, int descriptor, short events);
     // Those that have come since look() asked for them.
     short seen() const;
+    // The errand looks no more. The next one of this loop finds the descriptor known already.
+    void rest();
     void close();
 
 private:

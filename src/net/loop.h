@@ -1,9 +1,10 @@
-// loop: one event loop of one thread, and the readiness of sockets on it. Hides Asio, which only
+// loop: one event loop of one thread, and the readiness of sockets on it. Hides epoll, which only
 // loop.cpp includes.
 //
 // Invariants: callbacks run on the thread that is inside run(), one at a time; post is the only
 // call that other threads may make. Sockets are read and written without blocking by their owner
-// (transport.h), so no buffer is ever lent to the loop.
+// (transport.h), so no buffer is ever lent to the loop. A socket that is waited for again and again
+// is told to the kernel once.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,26 +16,28 @@ class Loop {
 public:
     using Callback = std::move_only_function<void()>;
 
-    Loop();
+    Loop();   // std::system_error when the kernel has no descriptor left
     ~Loop();  // pending callbacks are destroyed, not called
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
     void run();  // until stop
     void stop();
+    // Later, behind what is ready now.
     void post(Callback callback);
     void after_ms(int delay, Callback callback);
 
 private:
     friend class Watch;
     struct Engine;
-    std::unique_ptr<Engine> engine_;
+    struct Place;
+    std::shared_ptr<Engine> engine_;  // watches may outlive the loop
 };
 
 enum class Readiness : std::uint8_t { read, write };
 
 // Tells when a descriptor can be read or written. Does not own the descriptor, which must outlive
-// it.
+// it. One for which nobody waits may be destroyed on any thread.
 class Watch {
 public:
     Watch(Loop& loop, int descriptor);
@@ -42,14 +45,15 @@ public:
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
 
-    // Calls back once, later, also when the watch is cancelled meanwhile. At most one wait per
-    // direction at a time.
+    // Calls back once, later, also when the watch is cancelled meanwhile. Throws std::system_error
+    // when the kernel cannot watch it: all who wait for this direction are forgotten then.
     void wait(Readiness readiness, Loop::Callback callback);
     void cancel();
+    bool is_on(const Loop& loop) const { return engine_ == loop.engine_; }
 
 private:
-    struct Descriptor;
-    std::unique_ptr<Descriptor> descriptor_;
+    std::shared_ptr<Loop::Engine> engine_;
+    std::unique_ptr<Loop::Place> place_;
 };
 
 }  // namespace palimpsest

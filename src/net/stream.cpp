@@ -250,18 +250,26 @@ StreamState Stream::await(IoState state, const Patience& patience) {
 
 StreamState Stream::read_some(std::string& out, const Patience& patience) {
     std::array<char, 16 * 1024> buffer;
+    IoResult result;
     while (true) {
-        const IoResult result = transport_->read_some(buffer);
+        // An errand that knows of nothing does not ask in vain.
+        if (drained_ && patience.errand())
+            result = {IoState::want_read, 0};
+        else
+            result = transport_->read_some(buffer);
+        drained_ = result.bytes < buffer.size() && transport_->is_duplex();
         if (result.state == IoState::done) {
             out.append(buffer.data(), result.bytes);
             return StreamState::done;
         }
         const StreamState state = await(result.state, patience);
         if (state != StreamState::done) return state;
+        drained_ = false;
     }
 }
 
 StreamState Stream::write_all(std::string_view bytes, const Patience& patience) {
+    drained_ = transport_->is_duplex();
     while (!bytes.empty()) {
         const IoResult result = transport_->write_some(bytes);
         bytes.remove_prefix(result.bytes);

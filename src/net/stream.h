@@ -81,8 +81,10 @@ public:
     // True if nothing has come since the last answer, not even the end.
     bool is_quiet() const;
     std::string failure() const { return transport_->failure(); }
-    // The loop of the errand that waited has nothing more to do with it.
-    void leave_loop() { lookout_.close(); }
+    // The errand that waited has done so. The loop that it lives on goes on knowing the descriptor.
+    void rest(const Errand& errand) {
+        errand.home() == Errand::Place::network ? lookout_.rest() : lookout_.close();
+    }
 
 private:
     explicit Stream(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
@@ -91,7 +93,8 @@ private:
     Result<void> open_tunnel(const Url& url, const Proxy& proxy, const Patience& patience);
 
     std::unique_ptr<Transport> transport_;
-    Lookout lookout_;  // goes first
+    Lookout lookout_;       // goes first
+    bool drained_ = false;  // nothing was left when it was last read, nor is it kept in between
 };
 
 }  // namespace palimpsest
