@@ -9,9 +9,12 @@
 // (name it first); structs passed by value to coroutines have a constructor.
 #pragma once
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
+
+#include "net/frame_pool.h"
 
 namespace palimpsest {
 
@@ -37,6 +40,11 @@ struct TaskState {
     std::suspend_always initial_suspend() const noexcept { return {}; }
     Finish final_suspend() const noexcept { return {}; }
     void unhandled_exception() noexcept { error = std::current_exception(); }
+
+    static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept {
+        give_frame(frame, bytes);
+    }
 };
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "net/wire.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -8,6 +9,9 @@
 
 namespace palimpsest {
 namespace {
+
+constexpr std::size_t usual_head_bytes = 512;
+constexpr std::size_t joined_bytes_max = 64 * 1024;
 
 struct StatusText {
     int status;
@@ -57,11 +61,14 @@ bool is_framing_field(std::string_view name) {
            equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
 }
 
+bool is_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+}
+
 void append_value(std::string& out, std::string_view value) {
-    for (const char c : value) {
-        const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-        out += control && c != '\t' ? ' ' : c;
-    }
+    const std::size_t begin = out.size();
+    out += value;
+    std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), is_control, ' ');
 }
 
 // Nothing for a field that is ours to set or has no valid name.
@@ -104,8 +111,13 @@ bool is_bodiless(int status) {
 
 std::string write_request_head(const HttpRequest& request, std::string_view host,
                                std::string_view prefix) {
-    std::string out = request.method + " ";
-    out.append(prefix).append(request.target).append(" HTTP/1.1\r\nHost: ");
+    std::string out;
+    out.reserve(usual_head_bytes + request.target.size());
+    out.append(request.method)
+        .append(" ")
+        .append(prefix)
+        .append(request.target)
+        .append(" HTTP/1.1\r\nHost: ");
     append_value(out, host);
     out += "\r\n";
     for (const auto& field : request.headers)
@@ -113,11 +125,15 @@ std::string write_request_head(const HttpRequest& request, std::string_view host
     const std::string_view method = request.method;
     if (!request.body.empty() || method == "POST" || method == "PUT" || method == "PATCH")
         out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
-    return out + "\r\n";
+    out += "\r\n";
+    return out;
 }
 
 std::string write_response_head(const HttpResponse& response, const ResponseFraming& framing) {
-    std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
+    std::string out;
+    // Most bodies go out with their head.
+    out.reserve(usual_head_bytes + std::min(response.body.size(), joined_bytes_max));
+    out.append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
     out.append(status_text(response.status)).append("\r\n");
     for (const auto& field : response.headers) append_header(out, field);
     if (framing.stream && framing.chunked)
@@ -128,7 +144,8 @@ std::string write_response_head(const HttpResponse& response, const ResponseFram
         out += "Connection: close\r\n";
     else if (framing.old_client)
         out += "Connection: keep-alive\r\n";
-    return out + "\r\n";
+    out += "\r\n";
+    return out;
 }
 
 void append_chunk(std::string& out, std::string_view bytes) {
