@@ -107,7 +107,6 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
             .network_threads = static_cast<int>(settings.network_threads),
             .store_threads = static_cast<int>(settings.store_threads),
             .turns_max = settings.turns_max,
-            .finish_abandoned = settings.client_gone == "finish",
             .terms = terms_of(settings)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json_write.h"
@@ -20,6 +21,18 @@ void write_names(JsonWriter& out, std::string_view field, const std::vector<std:
 // Whether TLS is spoken at all is settled when the server starts.
 bool switches_tls(const Settings& now, const Settings& next) {
     return now.tls_cert.empty() != next.tls_cert.empty();
+}
+
+// A model that is counted in one encoding stays so until a restart; those that change it are named.
+std::vector<std::string> keep_encodings(const Settings& now, Settings& next) {
+    std::vector<std::string> names;
+    for (OwnModel& model : next.models) {
+        const auto known = std::ranges::find(now.models, model.name, &OwnModel::name);
+        if (known == now.models.end() || known->encoding == model.encoding) continue;
+        names.push_back("models." + model.name + ".encoding");
+        model.encoding = known->encoding;
+    }
+    return names;
 }
 
 Reloaded compare(const Settings& now, const Settings& next) {
@@ -95,11 +108,14 @@ ServerTerms terms_of(const Settings& settings) {
                     .request_timeout_ms = ms(settings.request_timeout_ms)};
     terms.hosts = split_list(settings.hosts);
     if (settings.log_level == "info") terms.log = write_log_line;
+    terms.finish_abandoned = settings.client_gone == "finish";
     return terms;
 }
 
 Result<Reloaded> reload(Serving& serving, Settings next) {
     Reloaded difference = compare(serving.settings, next);
+    for (std::string& name : keep_encodings(serving.settings, next))
+        difference.after_restart.push_back(std::move(name));
     const bool same_file = serving.settings.file_text == next.file_text;
     next = with_live(serving.settings, std::move(next));
     PAL_TRY(models, open_models(next));

@@ -297,7 +297,8 @@ constexpr Setting table[] = {
     {"client_gone", &Settings::client_gone, SettingKind::choice, SettingScope::server, "WHAT", 0, 0,
      gone_choices,
      "When the client of a streamed turn has gone: cancel stops the model and keeps what it said; "
-     "finish lets it end. A turn that is not streamed always ends."},
+     "finish lets it end. A turn that is not streamed always ends.",
+     /*live=*/true},
     {"unknown_model", &Settings::unknown_model, SettingKind::choice, SettingScope::server, "WHAT",
      0, 0, unknown_choices,
      "When a client names a model that is not there: refuse it, or let the default model answer.",

@@ -52,8 +52,9 @@ public:
 
     bool take(std::string_view bytes) {
         streamed_ = true;
+        const bool more = on_bytes_(bytes);  // First: nobody waits for our reading.
         readable_ = readable_ && reader_->feed(bytes).has_value();
-        return on_bytes_(bytes);
+        return more;
     }
     bool streamed() const { return streamed_; }
 

@@ -102,7 +102,7 @@ private:
     }
 
     Result<RouteReply> streamed() {
-        const bool finish = turn_ && call_.site.finish_abandoned;
+        const bool finish = turn_ && call_.finish_abandoned;
         if (!ask_.warnings.empty())
             headers_.emplace_back("x-warnings", joined_warnings(ask_.warnings));
         AnswerStream stream(*call_.out, {.format = format_,

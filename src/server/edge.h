@@ -1,9 +1,13 @@
 // edge: how the HTTP server is set up: its limits, whom it lets in, what it says by itself.
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "net/http.h"
+#include "palimpsest/types.h"
 #include "server/request_meters.h"
 #include "server/server.h"
 
@@ -22,6 +26,17 @@ private:
 };
 
 std::string new_request_id();
+
+// The same for many: each is another one, but who knows one may know the next. From any thread.
+class RequestIds {
+public:
+    RequestIds();
+    std::string next();
+
+private:
+    LogId first_;
+    std::atomic<std::uint64_t> given_ = 0;
+};
 
 HttpLimits http_limits(const ServerLimits& limits);
 // The server that everybody reaches.

@@ -5,14 +5,19 @@
 #include <fmt/format.h>
 
 namespace palimpsest {
+namespace {
+
+std::string labels_of(const Route* route) {
+    if (!route) return R"(method="",route="")";
+    return fmt::format(R"(method="{}",route="{}")", route->method, route->pattern);
+}
+
+}  // namespace
 
 void RequestMeters::count(const Route* route, int status, double seconds) {
-    const std::string label =
-        route ? fmt::format(R"(method="{}",route="{}")", route->method, route->pattern)
-              : std::string(R"(method="",route="")");
     const std::scoped_lock lock(mutex_);
-    ++requests_[fmt::format(R"({},status="{}")", label, status)];
-    Times& times = times_[label];
+    ++requests_[{route, status}];
+    Times& times = times_[route];
     for (std::size_t i = 0; i < limits.size(); ++i)
         times.buckets[i] += seconds <= limits[i] ? 1 : 0;
     ++times.count;
@@ -43,14 +48,16 @@ std::string RequestMeters::text() const {
         "# TYPE memory_requests_total counter\n",
         open_.load());
     const std::scoped_lock lock(mutex_);
-    for (const auto& [labels, count] : requests_)
-        out += fmt::format("memory_requests_total{{{}}} {}\n", labels, count);
+    for (const auto& [key, count] : requests_)
+        out += fmt::format("memory_requests_total{{{},status=\"{}\"}} {}\n", labels_of(key.first),
+                           key.second, count);
     constexpr std::string_view name = "memory_request_seconds";
     out += fmt::format(
         "# HELP {0} Time of a request, its stream and its model with it.\n"
         "# TYPE {0} histogram\n",
         name);
-    for (const auto& [labels, times] : times_) {
+    for (const auto& [route, times] : times_) {
+        const std::string labels = labels_of(route);
         for (std::size_t i = 0; i < limits.size(); ++i)
             out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, limits[i],
                                times.buckets[i]);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace palimpsest {
 
@@ -53,9 +54,9 @@ private:
 
     std::atomic<std::int64_t> open_ = 0;
     std::array<std::atomic<std::uint64_t>, 3> refused_ = {};
-    mutable std::mutex mutex_;  // Guards all below. By labels, as they are written.
-    std::map<std::string, std::uint64_t> requests_;
-    std::map<std::string, Times> times_;
+    mutable std::mutex mutex_;  // Guards all below. Rows of the route table stand for their labels.
+    std::map<std::pair<const Route*, int>, std::uint64_t> requests_;
+    std::map<const Route*, Times> times_;
     std::function<std::string()> load_;
 };
 

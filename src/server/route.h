@@ -45,8 +45,7 @@ struct Site {
     std::shared_ptr<RequestMeters> meters = {};   // never null
     std::shared_ptr<Tracer> tracer = {};          // null: nothing is traced
     std::shared_ptr<UpstreamProbe> probe = {};    // never null
-    bool finish_abandoned = false;  // a turn whose client has gone is brought to its end
-    bool secure = false;            // it is reached by https
+    bool secure = false;                          // it is reached by https
 };
 
 // A parameter of the query. A name that ends in '*' stands for every name that begins so.
@@ -100,6 +99,7 @@ struct Call {
     ApiKey caller = {};     // who asks; its tenant is the site's
     std::string request_id = {};
     std::shared_ptr<RequestTrace> trace = {};  // never null inside a route's function
+    bool finish_abandoned = false;             // a turn whose client has gone is brought to its end
 
     // Members of the body. Wrong kinds cannot be met here: the schema was checked.
     std::optional<JsonValue> field(std::string_view name) const;

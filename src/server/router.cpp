@@ -41,6 +41,13 @@ std::size_t fit(std::string_view pattern, const std::vector<std::string>& segmen
     return pattern.empty() ? fixed : 0;
 }
 
+// Whether the words before its first name are the path's too: most patterns end here.
+bool begins_like(std::string_view pattern, std::string_view path) {
+    for (std::size_t i = 0; i < pattern.size() && pattern[i] != '{'; ++i)
+        if (i >= path.size() || path[i] != pattern[i]) return false;
+    return true;
+}
+
 std::vector<std::string> named(std::string_view pattern, const std::vector<std::string>& segments) {
     std::vector<std::string> ids;
     for (const std::string& segment : segments)
@@ -184,9 +191,11 @@ Result<Match> match_route(std::span<const Route> table, std::string_view method,
                           std::string_view path) {
     PAL_TRY(segments, path_segments(path));
     const std::string_view wanted = method == "HEAD" ? "GET" : method;
+    const bool plain = path.starts_with('/') && !path.contains('%');
     Match match;
     std::size_t best = 0;
     for (const Route& route : table) {
+        if (plain && !begins_like(route.pattern, path)) continue;
         const std::size_t fits = fit(route.pattern, segments);
         if (fits == 0) continue;
         if (!match.allow.empty()) match.allow += ", ";

@@ -28,7 +28,7 @@ std::span<const std::string_view> schema_keywords() {
 SchemaSet::SchemaSet() {
     for (const Schema& schema : schemas()) {
         add(schema.json);
-        by_name_.emplace(schema.name, schema.json);
+        by_name_.emplace(schema.name, &parsed(schema.json));
     }
 }
 
@@ -47,7 +47,7 @@ Result<void> SchemaSet::check(std::string_view name, JsonValue value) const {
     const auto found_name = by_name_.find(name);
     if (found_name == by_name_.end())
         return fail(ErrorCode::internal, "there is no schema " + std::string(name));
-    return check_value(parsed(found_name->second).root(), value, "");
+    return check_value(found_name->second->root(), value, "");
 }
 
 Result<void> SchemaSet::check_text(std::string_view json, JsonValue value,
@@ -63,7 +63,7 @@ std::string_view SchemaSet::type_of(std::string_view json) const {
 Result<void> SchemaSet::check_value(JsonValue schema, JsonValue value,
                                     const std::string& where) const {
     const SchemaScope scope{.find = [this](std::string_view ref) -> std::optional<JsonValue> {
-                                return parsed(by_name_.at(ref.substr(ref_prefix.size()))).root();
+                                return by_name_.at(ref.substr(ref_prefix.size()))->root();
                             },
                             .whole = "the body"};
     return check_schema(schema, value, scope, where);

@@ -31,6 +31,8 @@ class SchemaSet {
 public:
     // The schemas of the table.
     SchemaSet();
+    SchemaSet(SchemaSet&&) noexcept = default;
+    SchemaSet& operator=(SchemaSet&&) noexcept = default;
     // One more, found by its text alone. It must be valid JSON that lives as long as the set.
     void add(std::string_view json);
 
@@ -48,7 +50,7 @@ private:
     const JsonDocument& parsed(std::string_view json) const;
 
     std::unordered_map<std::string_view, JsonDocument> by_text_;
-    std::unordered_map<std::string_view, std::string_view> by_name_;
+    std::unordered_map<std::string_view, const JsonDocument*> by_name_;  // of by_text_
 };
 
 }  // namespace palimpsest

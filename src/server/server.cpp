@@ -147,6 +147,7 @@ struct Server::State {
     std::shared_ptr<Terms> terms;
     Models models = {};  // the same as those of all sites
     SchemaSet schemas = {};
+    std::unique_ptr<RequestIds> request_ids = std::make_unique<RequestIds>();
     std::uint16_t port = 0;
     std::unique_ptr<HttpServer> http = {};
     std::unique_ptr<HttpServer> store_http = {};  // see ServerOptions::store_port
@@ -193,13 +194,15 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
     Site& site = sites->of(caller->tenant);
-    const auto limits = terms->now()->limits;
+    const auto now = terms->now();
+    const ServerLimits& limits = now->limits;
     Result<Call> call = read_call(site, schemas, {limits.json_depth_max, limits.items_max},
                                   std::move(match), request);
     if (!call) return {write_error(call.error(), repeat_of(request, route), route.errors), {}};
     call->caller = *caller;
     call->request_id = arrival.id;
     call->trace = arrival.trace;
+    call->finish_abandoned = now->finish_abandoned;
     if (wants_stream(*call) && std::cmp_greater_equal(meters->open_streams(), limits.streams_max)) {
         meters->refuse(RequestMeters::Refusal::streams);
         return {write_busy("open streams", request.path), {}};
@@ -227,14 +230,15 @@ Task<void> Server::State::serve(Exchange& exchange) {
     const Lane lane = lane_of(route, request);
     const auto parent =
         parse_traceparent(request.header("traceparent"), request.header("tracestate"));
-    Span span(tracer, span_name(request, route), SpanKind::server, parent.value_or(TracePoint{}));
-    Arrival arrival{new_request_id(), std::make_shared<RequestTrace>(tracer, span.context())};
+    Span span(tracer, tracer ? span_name(request, route) : std::string(), SpanKind::server,
+              parent.value_or(TracePoint{}));
+    Arrival arrival{request_ids->next(), std::make_shared<RequestTrace>(tracer, span.context())};
     WorkerOutlet out(exchange, arrival.id, *meters);
     const auto finish = [&](const HttpResponse& response) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         meters->count(route, response.status, took.count());
         arrival.trace.reset();  // A turn ends before its request.
-        describe_request(span, request, route, arrival.id, response.status);
+        if (tracer) describe_request(span, request, route, arrival.id, response.status);
         log(request, response, arrival, span.context().trace_id, begun);
     };
     auto work = [&] {
@@ -328,7 +332,6 @@ Site make_site(Memory& memory, Models models, const ServerOptions& options) {
             .meters = std::make_shared<RequestMeters>(),
             .tracer = options.tracer,
             .probe = std::make_shared<UpstreamProbe>(),
-            .finish_abandoned = options.finish_abandoned,
             .secure = options.tls != nullptr};
 }
 

@@ -45,6 +45,9 @@ struct ServerTerms {
     // Gets one line of JSON for each request, without its line break, from any thread; nothing of
     // what was said is in it. Empty: no log.
     std::function<void(std::string_view line)> log = {};
+    // When the client of a streamed turn has gone the model is stopped and what it said so far is
+    // kept; with this it may finish.
+    bool finish_abandoned = false;
 };
 
 struct ServerOptions {
@@ -61,9 +64,6 @@ struct ServerOptions {
     int store_threads = 4;
     std::size_t turns_max = 4'096;  // model calls and streams at once; more wait
     bool run_jobs = false;  // does due summaries; the Memory must leave them to the background
-    // When the client of a streamed turn has gone the model is stopped and what it said so far is
-    // kept; with this it may finish.
-    bool finish_abandoned = false;
     ServerTerms terms = {};
     std::shared_ptr<Tracer> tracer = {};  // gets a span for each request and what is done for it
 };

@@ -61,7 +61,7 @@ public:
     bool send(std::string data, std::string name) {
         const bool heard =
             call_.out->write(write_event(ServerEvent(std::move(data), std::move(name))));
-        return heard || call_.site.finish_abandoned;
+        return heard || call_.finish_abandoned;
     }
 
 private:
@@ -106,7 +106,7 @@ Result<RouteReply> chat_in_shape(Call& call, const ConversationId& name, Model& 
     ShapedTell tell(call, shape, streamed);
     ChatOptions options{.others_pending = true,
                         .on_event = [&](const ChatEvent& event) { return tell.take(event); }};
-    if (streamed && !call.site.finish_abandoned) options.stop = call.out->stop();
+    if (streamed && !call.finish_abandoned) options.stop = call.out->stop();
     const auto done = chat_shaped(call.site.memory, name, request, model, shape, options);
     if (!done && (!streamed || !call.out->started()))
         return std::unexpected(blame(done.error(), call, ""));

@@ -105,6 +105,22 @@ class Reload(PalTest):
                          (["queue_max", "models", "agents"], []))
         self.assertEqual(self.ok("show", "a", "--json").json()["messages"], 1)
 
+    def test_all_that_is_left_as_it_was_is_named(self):
+        """Every setting that a server does not take anew, as the table in docs/SERVER.md says."""
+        counted = '[models.own]\nurl = "http://127.0.0.1:9/v1"\nencoding = "%s"\n'
+        self.start(counted % "o200k_base")
+        left = {"tenant": "other", "tokenizer": "cl100k_base", "message_bytes_max": 1000,
+                "summarizer": "own", "summarizer_window": 5000, "summary_deadline_ms": 5,
+                "turns": "refuse", "turn_wait_ms": 5, "turns_max": 5, "network_threads": 2,
+                "store_threads": 2, "otlp_endpoint": "http://127.0.0.1:9",
+                "trace_sample_percent": 5, "trace_content": True}
+        taken = {"client_gone": "finish", "unknown_model": "default", "grace_ms": 100}
+        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in {**left, **taken}.items())
+        line = self.reload(text + counted % "cl100k_base")
+        self.assertEqual(line["outcome"], "done", line)
+        self.assertEqual(set(line["after_restart"]), set(left) | {"models.own.encoding"})
+        self.assertEqual(set(line["changed"]), set(taken) | {"models", "agents"})
+
     def test_requests_under_way_are_not_disturbed(self):
         self.start(TWO_MODELS % "a")
         link = http.client.HTTPConnection(self.address, timeout=60)

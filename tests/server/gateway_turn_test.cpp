@@ -244,7 +244,7 @@ TEST(gateway_turn, is_brought_to_its_end_without_the_client_when_so_told) {
     UpstreamReply slow = tells(chat_format, "one two three");
     slow.piece_bytes = 400;
     slow.piece_delay_ms = 30;
-    Gateway gateway(chat_format, {slow}, {.finish_abandoned = true});
+    Gateway gateway(chat_format, {slow}, {.terms = {.finish_abandoned = true}});
     {
         HttpClient client = gateway.client();
         (void)client.stream(
