@@ -32,12 +32,18 @@ public:
         }
     }
 
+    HttpClient client(std::size_t server) const {
+        const std::string port = std::to_string(servers_[server].server->port());
+        return HttpClient(parse_url("http://127.0.0.1:" + port).value());
+    }
     Told post(std::size_t server, const std::string& target, const std::string& body,
               const HeaderFields& headers) const {
-        HttpClient client(
-            parse_url("http://127.0.0.1:" + std::to_string(servers_[server].server->port()))
-                .value());
-        return Running::ask(client, "POST", target, body, headers);
+        HttpClient one = client(server);
+        return Running::ask(one, "POST", target, body, headers);
+    }
+    Told get(std::size_t server, const std::string& target) const {
+        HttpClient one = client(server);
+        return Running::ask(one, "GET", target);
     }
 
     // The same request at both, the second when the first is under way.
@@ -118,6 +124,35 @@ TEST(two_servers, a_counted_retry_of_a_response_waits_for_the_one_that_is_made_e
                                                   first_attempt, second_attempt);
     expect_one_turn(servers, first, second);
     EXPECT_EQ(first.text("id"), second.text("id"));
+}
+
+TEST(two_servers, a_repeat_of_a_streamed_response_follows_the_stream_elsewhere) {
+    TwoServers servers;
+    const std::string body = R"({"model":"m","input":"Hi","stream":true})";
+    const auto [first, second] = servers.ask_both("/v1/responses", body, keyed, keyed);
+    expect_one_turn(servers, first, second);
+    EXPECT_EQ(second.response.body, first.response.body) << "the same events, from the first on";
+    EXPECT_NE(second.response.body.find("event: response.completed"), std::string::npos);
+    const Told late = servers.post(1, "/v1/responses", body, keyed);
+    EXPECT_EQ(late.response.body, first.response.body) << "when it is over, too";
+    EXPECT_EQ(servers.upstream.requests().size(), 1u);
+}
+
+TEST(two_servers, a_repeat_of_a_response_in_the_background_is_the_same_response) {
+    TwoServers servers;
+    const std::string body = R"({"model":"m","input":"Hi","background":true})";
+    const auto [first, second] =
+        servers.ask_both("/v1/responses", body, first_attempt, second_attempt);
+    EXPECT_EQ(first.text("status"), "queued") << first.response.body;
+    EXPECT_EQ(second.text("status"), "in_progress") << second.response.body;
+    EXPECT_EQ(first.text("id"), second.text("id"));
+    const Told ended = servers.get(1, "/v1/responses/" + first.text("id") + "?stream=true");
+    EXPECT_NE(ended.response.body.find("the only answer"), std::string::npos);
+    const Told late = servers.post(1, "/v1/responses", body, second_attempt);
+    EXPECT_EQ(late.text("id"), first.text("id"));
+    EXPECT_EQ(late.text("status"), "completed") << late.response.body;
+    EXPECT_EQ(servers.upstream.requests().size(), 1u);
+    EXPECT_EQ(servers.messages(), 2u);
 }
 
 }  // namespace

@@ -36,6 +36,8 @@ struct UpstreamReply {
     bool reset = false;                      // the cut is a reset, not an orderly end
     bool chunked = false;                    // without a length: the end is the last chunk
     std::optional<std::string> as_is = {};   // these bytes instead of an HTTP response
+    // Before the piece with this byte of the body (0: before the head) waits for let_go().
+    std::optional<std::size_t> hold_at = {};
 };
 
 inline UpstreamReply event_stream_reply(std::string events) {
@@ -80,6 +82,8 @@ public:
         return requests_;
     }
     int connections() const { return accepted_; }
+    // Replies that are held go on, now and from now on.
+    void let_go() { let_go_ = true; }
     std::string url(std::string_view path = "/v1") const {
         return "http://127.0.0.1:" + std::to_string(port) + std::string(path);
     }
@@ -185,8 +189,10 @@ private:
         std::string_view body = reply.body;
         if (reply.cut_at) body = body.substr(0, *reply.cut_at);
         const std::size_t piece = reply.piece_bytes ? reply.piece_bytes : body.size();
+        const std::size_t held = reply.hold_at.value_or(0);
         for (std::size_t at = 0; at < body.size(); at += piece) {
             if (at > 0) pause(reply.piece_delay_ms);
+            if (held > 0 && at >= held) hold();
             std::string part(body.substr(at, piece));
             if (reply.chunked) part = hex(part.size()) + "\r\n" + part + "\r\n";
             if (!send_all(fd, part)) return false;
@@ -205,12 +211,17 @@ private:
             std::this_thread::sleep_for(std::chrono::milliseconds(std::min(5, ms - waited)));
     }
 
+    void hold() const {
+        while (!let_go_ && !ending_) pause(5);
+    }
+
     // False: the connection is over.
     bool serve_one(int fd) {
         std::optional<HttpRequest> request = read_request(fd);
         if (!request) return false;
         const UpstreamReply reply = next_reply(*std::move(request));
         pause(reply.delay_ms);
+        if (reply.hold_at == 0u) hold();
         if (reply.reset) {
             const linger hard = {.l_onoff = 1, .l_linger = 0};
             ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
@@ -225,6 +236,7 @@ private:
 
     int fd_ = -1;
     std::atomic<bool> ending_ = false;
+    std::atomic<bool> let_go_ = false;
     std::atomic<int> accepted_ = 0;
     mutable std::mutex mutex_;
     std::deque<UpstreamReply> script_;
