@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -79,11 +80,14 @@ struct Loop::Engine {
     const Descriptor alarm{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     std::atomic<bool> stopped = false;
     std::atomic<bool> asleep = false;
-    std::multimap<Clock::time_point, Callback> timers;  // of the loop's thread
+    std::atomic<std::thread::id> thread = {};  // that runs it; none: nobody does
+    // Of that thread: when what, and what it posted itself.
+    std::multimap<Clock::time_point, Callback> timers;
+    std::vector<Callback> later;
 
     std::mutex mutex;  // guards all below
     bool closed = false;
-    std::vector<Callback> posted;
+    std::vector<Callback> posted;  // by other threads
     std::set<Place*> places;
     std::vector<std::unique_ptr<Place>> left;  // which the loop's thread may still look at
 
@@ -91,7 +95,8 @@ struct Loop::Engine {
     void post(Callback callback);
     void wake();
     void run_timers();
-    int sleep_ms(std::vector<Callback>& due);
+    int sleep_ms(bool idle);
+    void run_posted();
     void turn();
     void dispatch(Place& place, std::uint32_t events);
     bool register_for(Place& place, std::uint32_t events);
@@ -111,6 +116,10 @@ void Loop::Engine::wake() {
 }
 
 void Loop::Engine::post(Callback callback) {
+    if (thread.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+        later.push_back(std::move(callback));
+        return;
+    }
     {
         const std::scoped_lock lock(mutex);
         if (closed) return;
@@ -129,11 +138,10 @@ void Loop::Engine::run_timers() {
     }
 }
 
-// Takes what was posted, and tells how long nothing is to be done. Whoever posts from now on wakes
-// the loop.
-int Loop::Engine::sleep_ms(std::vector<Callback>& due) {
-    int longest = -1;
-    if (!timers.empty()) {
+// How long nothing is to be done. Whoever posts from now on wakes the loop.
+int Loop::Engine::sleep_ms(bool idle) {
+    int longest = idle ? -1 : 0;
+    if (idle && !timers.empty()) {
         const auto left_ms =
             std::chrono::ceil<std::chrono::milliseconds>(timers.begin()->first - Clock::now());
         longest = static_cast<int>(
@@ -142,25 +150,34 @@ int Loop::Engine::sleep_ms(std::vector<Callback>& due) {
     std::vector<std::unique_ptr<Place>> forgotten;
     const std::scoped_lock lock(mutex);
     forgotten.swap(left);
-    due.swap(posted);
-    if (!due.empty() || stopped) return 0;
+    if (!posted.empty() || stopped) return 0;
     asleep = longest != 0;
     return longest;
 }
 
-// What is ready, then what was posted before, then what is due. So whoever posts to give way lets
-// those go first who got ready meanwhile.
+void Loop::Engine::run_posted() {
+    std::vector<Callback> batch;
+    {
+        const std::scoped_lock lock(mutex);
+        batch.swap(posted);
+    }
+    for (Callback& callback : batch) call(std::move(callback));
+}
+
+// What others have posted comes before what got ready: it may be what a client that comes then was
+// promised. What this thread has posted comes behind it: so it gives way.
 void Loop::Engine::turn() {
     std::array<epoll_event, events_at_once> events;
-    std::vector<Callback> batch;
-    const int longest = sleep_ms(batch);
+    std::vector<Callback> own = std::exchange(later, {});
+    const int longest = sleep_ms(own.empty());
     const int count = ::epoll_wait(epoll.number, events.data(), events.size(), longest);
     asleep = false;
+    run_posted();
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         if (event.data.ptr != nullptr) dispatch(*static_cast<Place*>(event.data.ptr), event.events);
     }
-    for (Callback& callback : batch) call(std::move(callback));
+    for (Callback& callback : own) call(std::move(callback));
     run_timers();
 }
 
@@ -218,6 +235,8 @@ void Loop::Engine::close() {
     const std::scoped_lock lock(mutex);
     closed = true;
     dropped.swap(posted);
+    for (Callback& callback : later) dropped.push_back(std::move(callback));
+    later.clear();
     due.swap(timers);
     forgotten.swap(left);
     for (Place* const place : places)
@@ -232,7 +251,9 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
+    engine_->thread = std::this_thread::get_id();
     while (!engine_->stopped) engine_->turn();
+    engine_->thread = std::thread::id();
 }
 
 void Loop::stop() {

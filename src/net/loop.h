@@ -23,7 +23,8 @@ public:
 
     void run();  // until stop
     void stop();
-    // Later, behind what is ready now.
+    // Later: what other threads post comes before what gets ready from then on, what the loop's own
+    // thread posts comes behind what is ready now.
     void post(Callback callback);
     void after_ms(int delay, Callback callback);
 

@@ -18,6 +18,7 @@ int hex_digit(char c) {
     return -1;
 }
 
+constexpr std::size_t usual_headers = 8;
 constexpr std::string_view hex = "0123456789abcdef";
 
 Result<std::string> decode(std::string_view text, bool plus_is_space) {
@@ -64,6 +65,7 @@ std::size_t HttpHeaders::count(std::string_view name) const {
 }
 
 void HttpHeaders::add(std::string name, std::string value) {
+    if (fields_.empty()) fields_.reserve(usual_headers);
     fields_.push_back({.name = std::move(name), .value = std::move(value)});
 }
 

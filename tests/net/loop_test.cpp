@@ -60,6 +60,24 @@ TEST(loop, what_is_posted_inside_comes_behind_what_is_ready) {
     EXPECT_EQ(order, "aaAA");
 }
 
+TEST(loop, what_others_post_comes_before_what_gets_ready_behind_it) {
+    Loop loop;
+    Pair pair;
+    Watch watch(loop, pair.ends[0]);
+    std::string order;
+    watch.wait(Readiness::read, [&] {
+        order += 'r';
+        loop.stop();
+    });
+    std::thread poster([&] {
+        loop.post([&] { order += 'p'; });
+        pair.say('x');
+    });
+    loop.run();
+    poster.join();
+    EXPECT_EQ(order, "pr");
+}
+
 TEST(loop, timers_come_in_the_order_of_their_times) {
     Loop loop;
     std::string order;
