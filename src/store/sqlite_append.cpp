@@ -17,6 +17,14 @@ std::string digest_bytes(const Fingerprint& digest) {
     return out;
 }
 
+// Two statements, so that an entry with its own payload costs what it did without bodies.
+constexpr const char* insert_entry =
+    "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, payload) "
+    "VALUES(?,?,?,?,?,?,?,?,?)";
+constexpr const char* insert_shared =
+    "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, shared) "
+    "VALUES(?,?,?,?,?,?,?,?,?)";
+
 // A batch on its way through the checks.
 struct Pending {
     LogRow row = {};
@@ -98,14 +106,14 @@ Result<void> insert_entries(SqliteDatabase& db, const ReadyBatch& ready, const L
             shared = body;
         }
         const std::uint64_t sum = sum_of_entry(log.header.log, row, entry.body.meta);
-        SqliteQuery query = db.query(
-            "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, payload, "
-            "shared) VALUES(?,?,?,?,?,?,?,?,?,?)");
+        SqliteQuery query = db.query(shared ? insert_shared : insert_entry);
         query.integer(log.log).number(row.seq.value).integer(static_cast<std::int64_t>(row.kind));
         query.integer(to_ms(row.at)).number(row.ordinal).number(sum).number(row.payload_sum);
         query.blob(entry.body.meta);
-        entry.body.payload && !shared ? query.blob(*entry.body.payload) : query.null();
-        query.integer(shared);
+        if (shared)
+            query.integer(*shared);
+        else
+            entry.body.payload ? query.blob(*entry.body.payload) : query.null();
         PAL_CHECK(query.run());
     }
     return {};
