@@ -229,11 +229,12 @@ Result<void> PgConnection::collect(Answers& answers) {
 }
 
 Result<std::vector<PgTable>> PgConnection::run(std::span<const PgCall> calls, Commits commits) {
+    if (broken_) return fail(ErrorCode::unavailable, "the connection to PostgreSQL was lost");
     Answers answers{commits, Patience(timeout_ms_, {})};
     sqlstate_.clear();
     PAL_CHECK(send(calls, answers));
     PAL_CHECK(collect(answers));
-    // A server that goes down may end the pipeline with neither answers nor an error.
+    // Never less than was asked for, whatever a server that goes down has sent.
     if (answers.tables.size() != calls.size()) return lost(answers, "answers are missing");
     return std::move(answers.tables);
 }
