@@ -108,8 +108,11 @@ public:
             body_ += bytes;
             return body_.size() <= body_bytes_max;
         }
+        // Nobody waits for our reading but those who would have to be told of an error.
+        const bool first = begun_ && !bytes.contains("error");
+        if (first) pass_on(bytes);
         if (auto fed = reader_->feed(bytes); !fed) fault_ = std::move(fed).error();
-        if (!fault_ && wanted_ && on_bytes_) wanted_ = on_bytes_(bytes);
+        if (!first && !fault_) pass_on(bytes);
         return wanted_ && !fault_;
     }
 
@@ -133,6 +136,10 @@ public:
 private:
     static constexpr std::size_t body_bytes_max = 64u << 20;
     static constexpr std::size_t head_bytes_max = 200;
+
+    void pass_on(std::string_view bytes) {
+        if (wanted_ && on_bytes_) wanted_ = on_bytes_(bytes);
+    }
 
     FormatId format_;
     const OnPiece& on_piece_;
