@@ -147,6 +147,7 @@ Result<void> FilesStore::keep_apart(const LogId& log, const LogPlaces* places, S
     std::uint64_t next = staged.apart_next > 0 ? staged.apart_next
                          : places              ? places->apart_next
                                                : 1;
+    const std::uint64_t first = next;
     std::vector<EntryPlace> known = staged.places;
     if (places) known.insert(known.end(), places->entries.begin(), places->entries.end());
     for (FilesEntry& entry : entries) {
@@ -163,8 +164,12 @@ Result<void> FilesStore::keep_apart(const LogId& log, const LogPlaces* places, S
             break;
         }
         if (entry.apart == 0) {
-            PAL_CHECK(writer_->folder().write_part(log, next, *entry.payload));
             entry.apart = next++;
+            const auto written = writer_->folder().write_part(log, entry.apart, *entry.payload);
+            if (!written) {
+                for (; first < next; --next) writer_->folder().remove_part(log, next - 1);
+                return written;
+            }
         }
         known.push_back({.payload = PayloadPlace::apart,
                          .payload_sum = sum,

@@ -149,6 +149,15 @@ void FilesWriter::do_group(std::deque<Waiting*> candidates, std::vector<Waiting*
 
 Result<void> FilesWriter::commit(FilesChange& change) {
     if (change.empty()) return {};
+    Result<void> done = make_durable(change);
+    if (done)
+        finish(change);
+    else
+        undo_files(change, done.error().code == ErrorCode::outcome_unknown);
+    return done;
+}
+
+Result<void> FilesWriter::make_durable(const FilesChange& change) {
     if (closed_) return fail(ErrorCode::unavailable, "the store is closed");
     PAL_CHECK(get_ready());
     const std::string group = encode_change(change);
@@ -156,16 +165,12 @@ Result<void> FilesWriter::commit(FilesChange& change) {
         (void)checkpoint();
     PAL_CHECK(get_ready());
     PAL_CHECK(disk_.journal.prepare(group.size()));
-    if (const Result<void> written = write_files(change); !written) {
-        undo_files(change);
-        return written;
-    }
+    PAL_CHECK(write_files(change));
     const bool removes = !change.dropped.empty() || !change.swapped.empty();
     const bool sync =
         change.sync && (sync_ == FilesSync::always || (removes && sync_ == FilesSync::interval));
     Error error;
     const JournalOutcome outcome = disk_.journal.append(group, sync, error);
-    if (outcome != JournalOutcome::done) undo_files(change);
     if (outcome == JournalOutcome::failed) return std::unexpected(error);
     if (outcome == JournalOutcome::unknown) {
         distrusted_ = true;
@@ -176,7 +181,6 @@ Result<void> FilesWriter::commit(FilesChange& change) {
     }
     unsynced_ = unsynced_ || !sync;
     ++commits_;
-    finish(change);
     return {};
 }
 
@@ -202,11 +206,24 @@ Result<void> FilesWriter::write_files(const FilesChange& change) {
     return {};
 }
 
-void FilesWriter::undo_files(const FilesChange& change) {
+// `doubtful`: the journal may still bring the change back; all but the parts is in it too.
+void FilesWriter::undo_files(const FilesChange& change, bool doubtful) {
     FilesFolder& folder = *disk_.folder;
-    for (const StagedLog& created : change.created) folder.remove_all(created.state.header.log);
-    for (const auto& [log, staged] : change.staged)
+    const auto undo_parts = [&](const LogId& log, std::uint64_t from, std::uint64_t next) {
+        for (std::uint64_t number = from; number < next; ++number)
+            if (doubtful)
+                doubtful_parts_.emplace_back(log, number);
+            else
+                folder.remove_part(log, number);
+    };
+    for (const StagedLog& created : change.created) {
+        folder.remove({created.state.header.log, 1});
+        undo_parts(created.state.header.log, 1, created.apart_next);
+    }
+    for (const auto& [log, staged] : change.staged) {
         folder.cut({log->header().log, log->version}, log->length);
+        if (log->places) undo_parts(log->header().log, log->places->apart_next, staged.apart_next);
+    }
     for (const SwappedLog& swapped : change.swapped)
         folder.remove({swapped.log->header().log, swapped.version});
 }
@@ -357,6 +374,8 @@ Result<void> FilesWriter::mend() {
     PAL_CHECK(folder.sync());
     PAL_CHECK(write_tables(disk_.journal.generation() + 1));
     PAL_CHECK(disk_.journal.renew());
+    for (const auto& [log, number] : std::exchange(doubtful_parts_, {}))
+        folder.remove_part(log, number);
     all_is_synced();
     return {};
 }

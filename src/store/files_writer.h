@@ -81,7 +81,8 @@ private:
     void do_group(std::deque<Waiting*> candidates, std::vector<Waiting*>& done);
     Result<void> get_ready();
     Result<void> write_files(const FilesChange& change);
-    void undo_files(const FilesChange& change);
+    Result<void> make_durable(const FilesChange& change);
+    void undo_files(const FilesChange& change, bool doubtful);
     void finish(const FilesChange& change);
     void checkpoint_if_due();
     void all_is_synced();
@@ -100,6 +101,7 @@ private:
     std::set<LogId> dirty_logs_;
     std::set<RecordKey> dirty_records_;
     bool dirty_version_ = false;
+    std::vector<std::pair<LogId, std::uint64_t>> doubtful_parts_;  // of outcomes that are unknown
     std::vector<std::string> wipe_logs_, wipe_records_;
     bool wipe_due_ = false;
     std::uint64_t places_loaded_ = 0;

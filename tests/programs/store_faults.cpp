@@ -264,7 +264,8 @@ int scenario(const std::string& url) {
     failing_io::armed = true;
     {
         const std::unique_ptr<Store> store = open_or_exit(url);
-        const std::string large = repeated(large_bytes);
+        const std::string large =
+            repeated(url.starts_with("files:") ? large_file_bytes : large_bytes);
         Scenario steps(*store);
         steps.append("s1", "a", batch_of({"a1 " + std::string(20'000, 'x')}, ""));
         steps.append("s2", "a", existing(batch_of({"a2", large}, "")));
