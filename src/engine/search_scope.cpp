@@ -25,9 +25,13 @@ Result<void> add_ancestors(Store& store, const Header& header, std::map<LogId, s
         const Seq upto = child.base;
         const auto known = places.find(parent);
         if (known != places.end()) {
-            // Another conversation shows it, perhaps less of it.
-            Seq& shown = out[known->second].scope.upto;
-            shown = std::max(shown, upto);
+            // Another conversation shows it. Of several the one that sees most: what it is shown as
+            // must have every message that is found.
+            SearchPlace& place = out[known->second];
+            if (upto > place.scope.upto) {
+                place.scope.upto = upto;
+                place.shown = header;
+            }
             return {};
         }
         PAL_TRY(found, store.head(parent));

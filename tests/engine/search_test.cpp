@@ -143,6 +143,16 @@ TEST(search, of_a_fork_sees_what_it_shares_and_each_message_once) {
     EXPECT_EQ(found(memory, {.query = "\"mango\""}), Found{});
 }
 
+TEST(search, of_forks_without_their_parent_names_one_that_has_the_message) {
+    Memory memory = talk({"shared pineapple", "yes", "later mango", "no"});
+    ASSERT_TRUE(memory.fork(alice, bob, Seq{2}).has_value());
+    ASSERT_TRUE(memory.fork(alice, {"t", "carol"}, Seq{4}).has_value());
+    say(memory, bob, assistant("own papaya"));
+    ASSERT_TRUE(memory.erase(alice).has_value());
+    EXPECT_EQ(found(memory, {.query = "\"mango\""}), Found{"carol:3"});
+    EXPECT_EQ(found(memory, {.query = "\"papaya\""}), Found{"bob:3"});
+}
+
 TEST(search, marks_the_words_in_the_snippet) {
     Memory memory = talk({"I left the umbrellas at the station"});
     const auto page = memory.search({.tenant = "t", .query = "umbrella station"});
