@@ -68,6 +68,15 @@ bool is_asked(const std::vector<RawWord>& words, std::size_t i) {
 
 }  // namespace
 
+std::string without_quotes(std::string_view text) {
+    std::string plain(text);
+    for (const auto& [open, close] : quote_marks)
+        for (const std::string_view mark : {open, close})
+            for (std::size_t at = 0; (at = plain.find(mark, at)) != plain.npos;)
+                plain.replace(at, mark.size(), " ");
+    return plain;
+}
+
 SearchQuery read_query(std::string_view text, Languages languages, Stemmer& stemmer) {
     SearchQuery query;
     languages |= only_language(Language::english);

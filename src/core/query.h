@@ -28,5 +28,7 @@ constexpr std::size_t query_words_max = 256;
 
 // `languages`: those of the texts.
 SearchQuery read_query(std::string_view text, Languages languages, Stemmer& stemmer);
+// A text that is not a query: what stands in quotes is words like others.
+std::string without_quotes(std::string_view text);
 
 }  // namespace palimpsest

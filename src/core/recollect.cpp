@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/common_words.h"
 #include "core/snippet.h"
+#include "core/stems.h"
 
 namespace palimpsest {
 namespace {
@@ -42,9 +42,12 @@ void mark_recalled(Message& message) {
 }
 
 std::string telling_words(std::string_view question) {
+    const std::vector<RawWord> all = split_words(question);
+    const Language language = guess_language(all);
     std::string words;
-    for (const RawWord& word : split_words(question)) {
-        if (word.kind == WordKind::single || common_in(word.text) != 0) continue;
+    // A word that is common in another language may be what the question is about.
+    for (const RawWord& word : all) {
+        if (word.kind == WordKind::single || is_common_word(word.text, language)) continue;
         words += question.substr(word.begin, word.end - word.begin);
         words += ' ';
     }

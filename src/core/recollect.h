@@ -18,6 +18,7 @@
 
 namespace palimpsest {
 
+// That are looked at, beside those that the view shows already.
 constexpr std::size_t recall_candidates = 50;
 
 // A message of that kind is known by its fingerprint, which no text has.
@@ -31,7 +32,8 @@ inline ItemKind kind_of_said(const Message& message) {
 // Makes a counted message of the quotation one.
 void mark_recalled(Message& message);
 
-// What of a question says what it is about: its words without the common ones.
+// What of a question says what it is about: its words without those that are common in its
+// language.
 std::string telling_words(std::string_view question);
 
 struct Quotable {

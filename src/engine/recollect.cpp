@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/query.h"
 #include "engine/count.h"
 #include "engine/hidden.h"
 #include "engine/search_scope.h"
@@ -34,11 +35,12 @@ struct Past {
     std::string warning = {};
 };
 
-// The whole question has a meaning; by words alone only those that tell something count.
+// The whole question has a meaning; by words alone only those that tell something count. Quotes in
+// it ask for nothing: it is not a query.
 Result<IndexAnswer> ask(Memory::State& state, IndexQuery& query, const std::string& question,
                         std::string& warning) {
     if (state.embedder) {
-        query.text = question;
+        query.text = without_quotes(question);
         query.mode = SearchMode::hybrid;
         auto found = state.index->answer(query, turn_patience);
         if (found) return found;
@@ -49,13 +51,14 @@ Result<IndexAnswer> ask(Memory::State& state, IndexQuery& query, const std::stri
     return state.index->answer(query, turn_patience);
 }
 
-Result<Past> search_past(Memory::State& state, const Header& header, const std::string& question) {
+Result<Past> search_past(Memory::State& state, const Header& header, const std::string& question,
+                         std::size_t limit) {
     SearchRequest where;
     where.tenant = header.name.tenant;
     where.conversation_id = header.name.id;
     PAL_TRY(places, search_places(*state.store, where));
     IndexQuery query;
-    query.limit = recall_candidates;
+    query.limit = limit;
     for (const SearchPlace& place : places) query.scopes.push_back(place.scope);
     Past past;
     PAL_TRY(found, ask(state, query, question, past.warning));
@@ -81,17 +84,18 @@ Result<Recollected> recollect(Memory::State& state, const HotView& view,
                               const std::vector<Said>& said, const RecallBudget& budget) {
     const Said* question = question_of(said);
     if (!question || view.header.log.empty() || shows_all(view)) return Recollected();
-    PAL_TRY(past, search_past(state, view.header, search_text(question->message).text));
+    RecallInput input;
+    input.shown =
+        shown_seqs(view.items, [](const Message& message) { return search_text(message).text; });
+    PAL_TRY(past, search_past(state, view.header, search_text(question->message).text,
+                              recall_candidates + input.shown.size()));
     // The newest have no vectors yet, which the view shows as a rule.
     if (past.unembedded > view.items.size())
         past.warning = std::to_string(past.unembedded) +
                        " messages were looked at for recall by their words only: their vectors "
                        "are being made";
     PAL_TRY(hidden, hidden_by_hand(*state.store, view.header));
-    RecallInput input;
     input.candidates = past.candidates;
-    input.shown =
-        shown_seqs(view.items, [](const Message& message) { return search_text(message).text; });
     input.read = [&](Seq seq) -> std::optional<Quotable> {
         const bool away =
             std::ranges::any_of(hidden, [&](const Range& range) { return range.contains(seq); });

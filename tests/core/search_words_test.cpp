@@ -90,6 +90,16 @@ TEST(query, knows_only_quotes) {
     EXPECT_TRUE(query_of(R"("open quote)").quotes.empty());
 }
 
+TEST(query, made_of_a_text_without_quotes_has_none) {
+    Stemmer stemmer;
+    for (const std::string_view text :
+         {"say \"gate 12\" now", "\"\"a\"", "„gate“ and “door” «a» 「b」", "", "\""}) {
+        const SearchQuery query = read_query(without_quotes(text), 0, stemmer);
+        EXPECT_TRUE(query.quotes.empty()) << text;
+    }
+    EXPECT_EQ(without_quotes("say \"gate\""), "say  gate ");
+}
+
 TEST(query, asks_for_each_word_once) {
     EXPECT_EQ(query_of("cat cats Cat").words.size(), 1u);
     EXPECT_TRUE(query_of("  \t?!").empty());

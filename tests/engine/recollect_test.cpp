@@ -56,6 +56,33 @@ TEST(recollect, quotes_what_is_out_of_the_view_before_the_question) {
     EXPECT_LE(quoted.tokens, 420u);
 }
 
+TEST(recollect, asks_for_words_that_are_common_in_another_language_only) {
+    EXPECT_EQ(telling_words("What about the dog?"), "dog ");  // a small word in Danish
+    EXPECT_EQ(telling_words("Und was ist mit dem Hund?"), "Hund ");
+    EXPECT_EQ(telling_words("What is that?"), "");
+}
+
+TEST(recollect, looks_past_however_much_the_view_shows_of_the_same) {
+    constexpr std::string_view keeps_120 =
+        R"({"triggers":{"messages":1000},"passes":[{"pass":"keep_last","messages":120}],)"
+        R"("recall":{"tokens":400}})";
+    Memory memory = open_memory();
+    ASSERT_TRUE(memory.append(alice, {.messages = user("The dog is a Labrador")}));
+    std::string talk = "[" + assistant("Noted.");
+    for (int i = 0; i < 60; ++i)
+        talk += "," + user("The dog barks at dog " + std::to_string(i)) + "," + assistant("Fine.");
+    ASSERT_TRUE(memory.append(alice, {.messages = talk + "]"}));
+    ASSERT_TRUE(memory.compact(alice, {.policy = std::string(keeps_120)}).has_value());
+    ASSERT_EQ(memory.view(alice, {})->items.size(), 120u);
+    const std::string question = user("What about the dog?");
+    const auto begun =
+        memory.begin(alice, {.messages = question, .policy = std::string(keeps_120)});
+    ASSERT_TRUE(begun.has_value()) << begun.error().message;
+    const auto quoted = std::ranges::find(begun->view.items, ItemKind::recalled, &Item::kind);
+    ASSERT_NE(quoted, begun->view.items.end());
+    EXPECT_NE(text_of(quoted->message).find("Labrador"), std::string::npos);
+}
+
 TEST(recollect, stays_where_it_is_and_is_not_quoted_again) {
     Memory memory = long_talk();
     const Begun first = ask(memory, "What is my dog allergic to?");
