@@ -2,8 +2,8 @@
 // them takes minutes, comparing them no time. They are kept in small pieces, so that a run that was
 // stopped is not begun again.
 #pragma once
+#include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -23,19 +23,23 @@ public:
     }
 
     // A row after the other, in the order of the texts.
-    std::vector<float> of(const std::vector<std::string>& texts, bool queries) {
+    std::vector<float> of(std::span<const std::string> texts, bool queries) {
         std::vector<float> rows;
         rows.reserve(texts.size() * embedder_->dimension());
         for (std::size_t from = 0; from < texts.size(); from += piece_texts) {
             const std::size_t count = std::min(piece_texts, texts.size() - from);
-            const auto piece = piece_of(std::span(texts).subspan(from, count), queries);
+            const auto piece = piece_of(texts.subspan(from, count), queries);
             rows.insert(rows.end(), piece.begin(), piece.end());
         }
         return rows;
     }
-    // What was not there yet.
-    std::size_t made() const { return made_; }
-    double made_s() const { return made_s_; }
+    std::vector<std::vector<float>> each_of(std::span<const std::string> texts, bool queries) {
+        const std::vector<float> rows = of(texts, queries);
+        std::vector<std::vector<float>> each;
+        for (auto at = rows.begin(); at != rows.end(); at += std::ptrdiff_t(dimension()))
+            each.emplace_back(at, at + std::ptrdiff_t(dimension()));
+        return each;
+    }
     std::size_t dimension() const { return embedder_->dimension(); }
 
 private:
@@ -52,13 +56,10 @@ private:
         if (std::ifstream in(file, std::ios::binary);
             in.read(reinterpret_cast<char*>(rows.data()), bytes))
             return rows;
-        const std::clock_t start = std::clock();
         const auto made = queries ? embedder_->embed_queries(texts) : embedder_->embed(texts);
         for (std::size_t i = 0; made && i < texts.size(); ++i)
             std::memcpy(rows.data() + i * embedder_->dimension(), (*made)[i].data(),
                         embedder_->dimension() * sizeof(float));
-        made_ += texts.size();
-        made_s_ += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
         std::ofstream(file, std::ios::binary)
             .write(reinterpret_cast<const char*>(rows.data()), bytes);
         return rows;
@@ -66,9 +67,18 @@ private:
 
     std::shared_ptr<Embedder> embedder_;
     std::filesystem::path folder_;
-    std::size_t made_ = 0;
-    double made_s_ = 0;  // of the processor
 };
+
+// The weights that the build has fetched, and vectors that were made before, lie beside it.
+inline std::unique_ptr<CachedVectors> open_cached_vectors(const char* program) {
+    const auto cache = std::filesystem::absolute(program).parent_path().parent_path() / "cache";
+    auto embedder =
+        make_local_embedder((cache / "local-embedder" / "bge-small-en-v1.5.onnx").string());
+    if (embedder)
+        return std::make_unique<CachedVectors>(*std::move(embedder), cache / "eval-vectors");
+    std::printf("words only: %s\n", embedder.error().message.c_str());
+    return nullptr;
+}
 
 // The passages of all texts, and what a question's vector says of each text.
 struct PassageVectors {

@@ -1,11 +1,8 @@
 #include "core/simulate.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "core/rank.h"
-#include "core/recollect.h"
 #include "core/summary.h"
 
 namespace palimpsest {
@@ -39,7 +36,12 @@ class Replay {
 public:
     Replay(const Trace& trace, const Policy& policy, const SimulateOptions& options,
            const MessageTools& tools)
-        : trace_(trace), policy_(policy), options_(options), tools_(tools), cache_(options.prices) {
+        : trace_(trace),
+          policy_(policy),
+          options_(options),
+          tools_(tools),
+          cache_(options.prices),
+          past_(options.embed) {
         options_.budget.tools = trace.tools_tokens;
         for (const Message& message : trace.preamble) {
             options_.budget.system += message.count.tokens + options.budget.per_message;
@@ -93,21 +95,15 @@ private:
     void recollect(const Item& said) {
         const std::string text = plain_text(said.message);
         if (said.message.shape.starts_turn() && sum_.compactions > 0) quote(said, text);
-        const Seq seq = next_ + 1;
-        spoken_[seq] = {seq, said.message.shape.role, text};
-        words_.add({seq, said.at, said.message.shape.role, spoken_[seq].text, {}}, stemmer_);
+        past_.add({next_ + 1, said.message.shape.role, text}, said.at);
     }
 
     void quote(const Item& said, const std::string& question) {
-        const RankScope scope{&words_, seq_max};
-        const SearchQuery asked = read_query(telling_words(question), words_.languages(), stemmer_);
-        std::vector<Candidate> found;
-        for (const Ranked& one : rank({&scope, 1}, asked, {}, recall_candidates))
-            found.push_back({one.seq, one.passage, one.score});
         RecallInput input;
-        input.candidates = found;
         input.shown = shown_seqs(items_, [&](const Message& m) { return plain_text(m); });
-        input.read = [&](Seq seq) { return std::optional(spoken_.at(seq)); };
+        const auto found = past_.search(question, recall_candidates + input.shown.size());
+        input.candidates = found;
+        input.read = [&](Seq seq) { return std::optional(past_.at(seq)); };
         input.count = [&](std::string_view text) { return tools_.count_text(text); };
         const std::string quotation = quote_recalled(input, policy_.recall);
         if (quotation.empty()) return;
@@ -234,9 +230,7 @@ private:
     std::vector<ItemText> texts_;
     std::string preamble_text_, full_text_;
     Seq next_ = {};
-    Stemmer stemmer_;
-    WordIndex words_;
-    std::map<Seq, Quotable> spoken_;
+    SimulatedPast past_;
     Time last_call_ = {};
     std::uint64_t checked_ = 0;
     bool reached_ = false;

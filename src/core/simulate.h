@@ -1,7 +1,8 @@
 // Replays a recorded conversation call by call under a policy and counts what it would have cost.
 //
 // Every answer of the recording is one call of the model; before it the policy compacts what is
-// due, as the engine would. Pure: what is sendable is asked of a function that is passed in.
+// due, as the engine would. Pure: what is sendable, and vectors, are asked of functions that are
+// passed in.
 #pragma once
 #include <functional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "core/cache_model.h"
 #include "core/plan.h"
+#include "core/simulated_past.h"
 
 namespace palimpsest {
 
@@ -24,6 +26,7 @@ struct SimulateOptions {
     Budget budget = {};  // tools and system are the trace's
     double gap_s = 0;    // between calls, where no times are recorded
     std::function<bool(std::span<const Message>)> is_sendable = {};
+    EmbedTexts embed = {};  // none: recall goes by words alone
 };
 
 // One policy over one trace, or over several: sums.
