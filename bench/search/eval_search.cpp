@@ -124,6 +124,7 @@ double* weight_named(RankWeights& w, std::string_view name) {
                                                       {"prior", &w.prior},
                                                       {"prior_words", &w.prior_words},
                                                       {"vector", &w.vector},
+                                                      {"vector_near", &w.vector_near},
                                                       {"vector_stretch", &w.vector_stretch},
                                                       {"vector_best", &w.vector_best}};
     const auto at = rows.find(name);
@@ -162,17 +163,6 @@ void run(const Sets& sets, const RankWeights& weights, CachedVectors* vectors, b
     print("LongMemEval excerpt (sessions)", longmem, false);
 }
 
-// The weights that the build has fetched, and vectors that were made before, lie beside it.
-std::unique_ptr<CachedVectors> open_vectors(const char* program) {
-    const auto cache = std::filesystem::absolute(program).parent_path().parent_path() / "cache";
-    auto embedder =
-        make_local_embedder((cache / "local-embedder" / "bge-small-en-v1.5.onnx").string());
-    if (embedder)
-        return std::make_unique<CachedVectors>(*std::move(embedder), cache / "eval-vectors");
-    std::printf("words only: %s\n", embedder.error().message.c_str());
-    return nullptr;
-}
-
 }  // namespace
 
 // eval_search [--short] [--locomo] [NAME=VALUE...]: less to print, less to read, weights other than
@@ -203,6 +193,6 @@ int main(int argc, char** argv) {
         sets.longmem = read_longmemeval(folder);
     }
     run(sets, weights, nullptr, brief);
-    if (const auto vectors = open_vectors(argv[0])) run(sets, weights, vectors.get(), brief);
+    if (const auto vectors = open_cached_vectors(argv[0])) run(sets, weights, vectors.get(), brief);
     return 0;
 }

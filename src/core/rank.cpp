@@ -309,10 +309,12 @@ private:
         }
     }
 
+    // What a neighbour has to lend.
     double best_at(std::size_t m, std::ptrdiff_t away, const Workspace& room) const {
         const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(m) + away;
         if (at < 0 || at >= static_cast<std::ptrdiff_t>(index_->messages().size())) return 0;
-        return room.best[static_cast<std::size_t>(at)].first;
+        const auto place = static_cast<std::size_t>(at);
+        return room.best[place].first - (1 - weights_->vector_near) * room.vector[place];
     }
 
     Ranked ranked_message(std::uint32_t scope, std::size_t m, double prior,

@@ -26,9 +26,9 @@ struct RankWeights {
     double prior = 4, prior_words = 64;  // what a user's statement gains, and at what length half
     // So many words to look for describe something, which may also stand beside them.
     std::ptrdiff_t description_words = 3;
-    // With vectors: a cosine one deviation above the mean, in parts of the best score by words; of
-    // the stretch as above; of the best message of the stretch.
-    double vector = 0.3, vector_stretch = 0.9, vector_best = 0.6;
+    // With vectors: a cosine one deviation above the mean, in parts of the best score by words; how
+    // much of that a neighbour lends; of the stretch as above; of the best message of the stretch.
+    double vector = 0.4, vector_near = 0.7, vector_stretch = 0.9, vector_best = 0.75;
 };
 
 // What a vector says of a message: the cosine of its best passage, and which that is.
