@@ -56,8 +56,9 @@ void TenantGraph::remove(const LogId& log) {
     forget(log);
 }
 
-// How many of the nearest a search of that width finds; of equals any will do. A question lies
-// between two vectors: one that is in the graph is found too easily.
+// What part of the ten nearest a search of that width finds, asked with two parts of a vector and
+// one of another: one that is in the graph is found too easily, and one in the middle between two
+// is harder than questions are. Held against real ones it asks for the same width (eval_graph).
 double TenantGraph::share_found(std::size_t width) const {
     std::size_t found = 0, all = 0;
     for (std::size_t q = 0; q < asked_vectors; ++q) {
@@ -67,7 +68,7 @@ double TenantGraph::share_found(std::size_t width) const {
         std::vector<float> asked = graph_.vector_of(static_cast<VectorGraph::Node>(node));
         const std::size_t other = (node + graph_.size() / 2 + q) % graph_.size();
         const std::vector<float> towards = graph_.vector_of(static_cast<VectorGraph::Node>(other));
-        for (std::size_t i = 0; i < asked.size(); ++i) asked[i] += towards[i];
+        for (std::size_t i = 0; i < asked.size(); ++i) asked[i] += towards[i] / 2;
         const auto wanted = graph_.nearest_of_all(asked, asked_count);
         auto near = graph_.nearest(asked, width);
         near.resize(std::min(near.size(), wanted.size()));
