@@ -1,12 +1,14 @@
 // Whatever is said and whatever is asked: words lie inside of their text and in order, an index
 // gives the same results from its stored form, snippets are whole UTF-8 with their marks inside,
-// the pieces for the local embedder are its vocabulary's, and bytes that are no index are refused
-// or harmless.
+// vectors change scores but not what they are made of, a quotation of what was said names no origin
+// but its own, the pieces for the local embedder are its vocabulary's, and bytes that are no index
+// are refused or harmless.
 #include <cstdint>
 #include <cstdlib>
 
 #include "base/utf8.h"
 #include "core/rank.h"
+#include "core/recollect.h"
 #include "core/snippet.h"
 #include "core/wordpiece.h"
 
@@ -33,6 +35,35 @@ std::vector<Ranked> find(const WordIndex& index, const SearchQuery& query) {
     return rank({&scope, 1}, query, {}, 20);
 }
 
+// Whatever vectors say: each message once, best first, and the parts make the score.
+void check_vectors(const WordIndex& index, const SearchQuery& query, std::string_view text) {
+    std::vector<VectorRow> rows(index.messages().size());
+    for (std::size_t i = 0; i < rows.size() && i < text.size(); ++i)
+        rows[i] = {static_cast<float>(static_cast<signed char>(text[i])) / 100, 0};
+    RankScope scope{&index, seq_max};
+    scope.vectors = rows;
+    const auto found = rank({&scope, 1}, query, {}, 20);
+    require(found.size() <= rows.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        require(found[i].score > 0 && found[i].parts.sum() == found[i].score);
+        require(i == 0 || found[i].score <= found[i - 1].score);
+    }
+}
+
+void check_quotation(std::string_view text) {
+    const std::vector<Candidate> candidates = {{Seq{7}, 0, 2}, {Seq{3}, 0, 1}};
+    RecallInput input;
+    input.candidates = candidates;
+    input.read = [&](Seq seq) { return Quotable{seq, Role::user, std::string(text)}; };
+    input.count = [](std::string_view words) { return static_cast<std::uint32_t>(words.size()); };
+    const std::string quotation = quote_recalled(input, {.tokens = 1u << 20});
+    const std::vector<Seq> named = quoted_seqs(quotation);
+    require(text.empty() ? named.empty() : named == std::vector<Seq>{Seq{3}, Seq{7}});
+    require(text.empty() || quotation.contains(role_name(Role::user)));
+    (void)quoted_seqs(text);
+    require(telling_words(text).size() <= 2 * text.size());
+}
+
 void check_search(std::string_view text, std::string_view asked) {
     Stemmer stemmer;
     WordIndex index;
@@ -54,7 +85,9 @@ void check_search(std::string_view text, std::string_view asked) {
     require(found.size() == again.size());
     for (std::size_t i = 0; i < found.size(); ++i)
         require(found[i].seq == again[i].seq && found[i].score == again[i].score);
+    check_vectors(index, query, text);
     const std::string whole = to_utf8(text);
+    check_quotation(whole);
     const Snippet snippet = make_snippet(whole, query, 0, stemmer);
     require(is_utf8(snippet.text));
     for (const auto& [begin, end] : snippet.marks)
