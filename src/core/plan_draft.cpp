@@ -112,8 +112,9 @@ void PlanDraft::keep_reachable(PassResult& result) const {
     });
 }
 
-// Whether the edits free as much as that.
+// Whether the edits free as much as that. Of 0 nothing is asked: some edits may grow.
 bool PlanDraft::gains(const PassResult& result, std::uint64_t least) const {
+    if (least == 0) return true;
     std::uint64_t before = 0, after = 0;
     for (const PlannedEdit& edit : result.edits) {
         if (edit.treatment != Treatment::dropped) after += edit.tokens_after;
