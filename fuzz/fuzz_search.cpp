@@ -61,7 +61,8 @@ void check_quotation(std::string_view text) {
     require(text.empty() ? named.empty() : named == std::vector<Seq>{Seq{3}, Seq{7}});
     require(text.empty() || quotation.contains(role_name(Role::user)));
     (void)quoted_seqs(text);
-    require(telling_words(text).size() <= 2 * text.size());
+    // Whole and in parts, each with a space.
+    require(telling_words(text).size() <= 4 * text.size());
 }
 
 void check_search(std::string_view text, std::string_view asked) {
