@@ -30,6 +30,14 @@ struct Pair {
     int ends[2] = {-1, -1};
 };
 
+// A loop, and one end of a connection that it looks at.
+class watched_pair : public testing::Test {
+protected:
+    Loop loop;
+    Pair pair;
+    Watch watch{loop, pair.ends[0]};
+};
+
 TEST(loop, runs_what_other_threads_post_in_their_order) {
     Loop loop;
     std::string order;
@@ -60,10 +68,7 @@ TEST(loop, what_is_posted_inside_comes_behind_what_is_ready) {
     EXPECT_EQ(order, "aaAA");
 }
 
-TEST(loop, what_others_post_comes_before_what_gets_ready_behind_it) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, what_others_post_comes_before_what_gets_ready_behind_it) {
     std::string order;
     watch.wait(Readiness::read, [&] {
         order += 'r';
@@ -96,10 +101,7 @@ TEST(loop, a_callback_that_throws_stops_nobody) {
     loop.run();
 }
 
-TEST(watch, tells_of_each_byte_also_when_it_came_before_the_wait) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, tells_of_each_byte_also_when_it_came_before_the_wait) {
     std::string heard;
     std::function<void()> listen = [&] {
         watch.wait(Readiness::read, [&] {
@@ -115,10 +117,7 @@ TEST(watch, tells_of_each_byte_also_when_it_came_before_the_wait) {
     EXPECT_EQ(heard, "abc");
 }
 
-TEST(watch, tells_later_of_what_came_when_nobody_waited) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, tells_later_of_what_came_when_nobody_waited) {
     std::string heard;
     watch.wait(Readiness::read, [&] {
         heard += pair.hear();
@@ -135,10 +134,7 @@ TEST(watch, tells_later_of_what_came_when_nobody_waited) {
     EXPECT_EQ(heard, "ab");
 }
 
-TEST(watch, both_directions_are_waited_for_at_once) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, both_directions_are_waited_for_at_once) {
     std::string order;
     watch.wait(Readiness::read, [&] {
         order += 'r';
@@ -152,10 +148,7 @@ TEST(watch, both_directions_are_waited_for_at_once) {
     EXPECT_EQ(order, "wr");
 }
 
-TEST(watch, two_who_wait_for_the_same_are_both_told) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, two_who_wait_for_the_same_are_both_told) {
     int told = 0;
     for (int i = 0; i < 2; ++i)
         watch.wait(Readiness::read, [&] {
@@ -166,10 +159,7 @@ TEST(watch, two_who_wait_for_the_same_are_both_told) {
     EXPECT_EQ(told, 2);
 }
 
-TEST(watch, the_end_of_a_connection_is_told_and_told_again) {
-    Loop loop;
-    Pair pair;
-    Watch watch(loop, pair.ends[0]);
+TEST_F(watched_pair, the_end_of_a_connection_is_told_and_told_again) {
     int told = 0;
     watch.wait(Readiness::read, [&] {
         ++told;
