@@ -28,7 +28,7 @@ endforeach()
 set_source_files_properties(src/token/tables.cpp PROPERTIES OBJECT_DEPENDS "${tables}"
                             COMPILE_DEFINITIONS PAL_TABLE_DIR="${PAL_TABLE_DIR}")
 # Counting is what the others wait for: it is optimised in every build.
-target_compile_options(pal_token PRIVATE $<$<CONFIG:Debug>:-O2>)
+target_compile_options(pal_token PRIVATE $<IF:$<CONFIG:Debug>,-O2,-O3>)
 
 # Programs of bench/token/, built by name only.
 foreach(name diff_tokens bench_tokens bench_token_limits eval_tokens eval_requests)
