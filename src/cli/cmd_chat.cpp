@@ -34,6 +34,8 @@ namespace {
 
 constexpr Flag flags[] = {
     {"system", "TEXT", "A system prompt: sent before everything else, not part of the log."},
+    {"recall-tools", "",
+     "Offers the model search_memory and recall, and answers its calls of them."},
     {"commands", "", "Lines that begin with / are commands also when no terminal is there."},
 };
 
@@ -190,7 +192,10 @@ Result<void> one_turn(ChatRoom& room, std::string_view line) {
         turn,
         chat(*call.memory, name,
              {.messages = messages, .format = model.format(), .model = std::string(model.name())},
-             model, {.on_event = on_event, .stop = watch.token()}));
+             model,
+             {.recall = call.arguments.has("recall-tools"),
+              .on_event = on_event,
+              .stop = watch.token()}));
     room.spent += turn.cost.value_or(0);
     room.usage.input += turn.usage.input;
     room.usage.cached += turn.usage.cached;

@@ -25,6 +25,21 @@ std::string definition(const ToolDialect& dialect, const Tool& tool) {
     return out;
 }
 
+bool is_recall_name(std::string_view name) {
+    return name == recall_tool_name || name == search_tool_name;
+}
+
+// Of a tool as a caller defines it, in any format.
+std::string_view name_of_definition(JsonValue tool) {
+    const auto inner = tool.find("function");
+    const auto name = (inner ? *inner : tool).find("name");
+    return name ? name->string() : std::string_view();
+}
+
+std::unexpected<Error> two_tools_named(std::string_view name) {
+    return fail(ErrorCode::invalid_request, "two tools are named " + std::string(name), "tools");
+}
+
 Result<void> check_tools(const ChatOptions& options) {
     for (const Tool& tool : options.tools) {
         const auto same = [&](const Tool& other) { return other.name == tool.name; };
@@ -32,8 +47,8 @@ Result<void> check_tools(const ChatOptions& options) {
             return fail(ErrorCode::invalid_request, "a tool needs a name and something to run",
                         "tools");
         if (std::ranges::count_if(options.tools, same) > 1 ||
-            (options.recall && (tool.name == recall_tool_name || tool.name == search_tool_name)))
-            return fail(ErrorCode::invalid_request, "two tools are named " + tool.name, "tools");
+            (options.recall && is_recall_name(tool.name)))
+            return two_tools_named(tool.name);
         if (tool.schema.empty()) continue;
         auto schema = parse_json(tool.schema);
         if (!schema || !schema->root().is_object())
@@ -99,7 +114,11 @@ Result<std::string> write_tools(FormatId format, std::string_view given,
         PAL_TRY(list, parse_json(given));
         if (!list.root().is_array())
             return fail(ErrorCode::invalid_request, "tools must be a JSON list", "tools");
-        for (const JsonValue one : list.root().elements()) out.raw(one.raw());
+        for (const JsonValue one : list.root().elements()) {
+            if (options.recall && is_recall_name(name_of_definition(one)))
+                return two_tools_named(name_of_definition(one));
+            out.raw(one.raw());
+        }
     }
     for (const Tool& tool : options.tools) out.raw(definition(tool_dialect_of(format), tool));
     if (options.recall) out.raw(recall_tool(format)).raw(search_tool(format));

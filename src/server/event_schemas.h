@@ -10,7 +10,8 @@ inline constexpr Schema event_schemas[] = {
     {"TurnEvents",
      R"({"type":"string","description":"events: start {conversation_id, turn_id, seq}, )"
      R"(compaction where there was one, delta {text} for each piece, then done with the whole )"
-     R"(turn, or error"})",
+     R"(turn, or error; retry {reason} and tool {id, name, arguments} say that the deltas )"
+     R"(before are not the answer"})",
      R"("event: start\ndata: {\"conversation_id\":\"alice\",)"
      R"(\"turn_id\":\"turn_0f8fad5bd9cb469fa16570867728950e1\",\"seq\":1}\n\n)"
      R"(event: delta\ndata: {\"text\":\"There are three.\"}\n\n)"

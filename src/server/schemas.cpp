@@ -391,6 +391,8 @@ constexpr Schema table[] = {
         "as in OpenAI's chat completions; of the type json_schema the answer is held to it"},
         "retries":{"type":"integer","minimum":0,"maximum":10,"description":
         "how often the model is told that its answer does not fit the schema; 3"},
+        "recall_tools":{"type":"boolean","description":
+        "offers the model search_memory and recall, and answers its calls of them"},
         "stream":{"type":"boolean"}}})",
      R"({"message":"Find me a flight to Oslo","conversation_id":"alice"})"},
     {"Begin",
@@ -439,6 +441,9 @@ constexpr Schema table[] = {
         "seq":{"$ref":"#/components/schemas/Seq"},"message":{"type":"object"},
         "output":{"description":"the answer as a value that fits the schema; null: see tool_calls"},
         "attempts":{"type":"integer"},
+        "outcome":{"type":"string","enum":["done","rounds_exceeded","cost_exceeded",
+        "identical_calls","pending","interrupted"],
+        "description":"how a turn ended in which the model was asked more than once"},
         "interrupted":{"type":"boolean"},"tool_calls":{"type":"array","items":{"type":"object",
         "required":["id","name","arguments"],"properties":{"id":{"type":"string"},
         "name":{"type":"string"},"arguments":{"type":"string"}}}},

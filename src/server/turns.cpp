@@ -13,11 +13,11 @@
 #include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/asked_model.h"
+#include "server/driven_turn.h"
 #include "server/keeper.h"
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/running_turns.h"
-#include "server/shaped_turn.h"
 #include "server/turn_beacon.h"
 #include "server/turn_body.h"
 #include "server/turn_hold.h"
@@ -268,8 +268,8 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(asked, model_name_of(call, name));
     PAL_TRY(model, choose_model(call, asked));
     PAL_TRY(seat, take_seat(call, name));
-    PAL_TRY(shape, shape_in(call));
-    if (shape) return chat_in_shape(call, name, *model, messages, *shape);
+    PAL_TRY(driven, driven_terms_in(call));
+    if (driven) return drive_turn(call, name, *model, messages, *driven);
     PAL_TRY(begun, begin_or_join(call, name, messages, model->name()));
     PAL_TRY(parameters, parameters_in(call));
     PAL_TRY(format, format_of(call));

@@ -198,5 +198,75 @@ TEST(chat_in_shape, streamed_it_says_when_what_was_told_is_not_the_answer) {
               400);
 }
 
+// ---- tools that the engine answers --------------------------------------------------------------
+
+std::string calls(std::string_view id, std::string_view tool, std::string_view arguments) {
+    return R"({"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":)" +
+           json_string(id) + R"(,"type":"function","function":{"name":)" + json_string(tool) +
+           R"(,"arguments":)" + json_string(arguments) +
+           R"(}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9}})";
+}
+
+TEST(recall_tools, are_offered_and_answered_before_the_turn_ends) {
+    Site site(FormatId::openai_chat, calls("c1", "search_memory", R"({"query":"gate"})"));
+    site.upstream.add({.body = said("B42")});
+    ASSERT_TRUE(
+        site.memory
+            .append({"default", "a"}, {.messages = R"([{"role":"user","content":"Gate B42."}])"})
+            .has_value());
+    const Told told =
+        site.chat(R"({"message":"which?","conversation_id":"a","recall_tools":true})");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(told.json().find("message")->find("content")->string(), "B42");
+    EXPECT_EQ(told.text("outcome"), "done");
+    EXPECT_EQ(told.json().find("tool_calls")->size(), 0u);
+    EXPECT_EQ(told.json().find("usage")->find("input_tokens")->integer(), 18);
+    EXPECT_EQ(site.sent().root().find("tools")->size(), 2u);
+    EXPECT_NE(site.upstream.requests().at(1).body.find("Gate B42."), std::string::npos);
+}
+
+TEST(recall_tools, calls_of_the_callers_own_tools_are_given_to_him) {
+    Site site(FormatId::openai_chat, calls("c1", "look", "{}"));
+    const Told told =
+        site.chat(R"({"message":"which?","recall_tools":true,)"
+                  R"("tools":[{"type":"function","function":{"name":"look","parameters":{}}}]})");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(told.text("outcome"), "pending");
+    ASSERT_EQ(told.json().find("tool_calls")->size(), 1u);
+    EXPECT_EQ(site.sent().root().find("tools")->size(), 3u);
+}
+
+TEST(recall_tools, a_tool_of_the_callers_with_their_name_is_refused) {
+    Site site(FormatId::openai_chat, said("B42"));
+    const Told told =
+        site.chat(R"({"message":"which?","recall_tools":true,)"
+                  R"("tools":[{"type":"function","function":{"name":"recall","parameters":{}}}]})");
+    EXPECT_EQ(told.status(), 400) << told.response.body;
+    EXPECT_EQ(told.error("param"), "tools");
+    EXPECT_TRUE(site.upstream.requests().empty());
+}
+
+TEST(recall_tools, streamed_each_call_is_told) {
+    Site site(
+        FormatId::openai_chat,
+        event_stream_reply(
+            "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"tool_calls\":"
+            "[{\"index\":0,\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":"
+            "\"search_memory\",\"arguments\":\"{\\\"query\\\":\\\"gate\\\"}\"}}]},"
+            "\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n"));
+    site.upstream.add(event_stream_reply(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+        "\"content\":\"B42\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"));
+    const Told told = site.chat(
+        R"({"message":"which?","conversation_id":"a","recall_tools":true,"stream":true})");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    const std::string& body = told.response.body;
+    const std::size_t tool =
+        body.find("event: tool\ndata: {\"id\":\"c1\",\"name\":\"search_memory\"");
+    ASSERT_NE(tool, std::string::npos) << body;
+    EXPECT_LT(tool, body.find("event: delta")) << body;
+    EXPECT_NE(body.find("event: done"), std::string::npos) << body;
+}
+
 }  // namespace
 }  // namespace palimpsest

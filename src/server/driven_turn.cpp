@@ -1,4 +1,4 @@
-#include "server/shaped_turn.h"
+#include "server/driven_turn.h"
 
 #include "base/json_write.h"
 #include "engine/tool_dialects.h"
@@ -13,15 +13,20 @@ namespace {
 
 constexpr std::size_t retries_usual = 3;
 
-std::string write_shaped(const ShapedDone& done) {
+std::string write_driven(const ShapedDone& done, const DrivenTerms& terms) {
     const ChatDone& chat = done.chat;
     std::string body;
     JsonWriter out(body);
     write_start(out, chat.begun, turn_id(chat.begun));
     out.key("seq").number(chat.finished.seq.value);
-    out.key("message").raw(view_of(chat.answer.message.raw));
-    out.key("output").raw(done.json.empty() ? "null" : done.json);
-    out.key("attempts").number(std::uint64_t{done.attempts});
+    const bool answered = chat.answer.message.raw != nullptr;
+    out.key("message").raw(answered ? view_of(chat.answer.message.raw) : "null");
+    if (chat.outcome == ChatDone::Outcome::interrupted) out.key("interrupted").boolean(true);
+    out.field("outcome", chat_outcome_name(chat.outcome));
+    if (terms.shape) {
+        out.key("output").raw(done.json.empty() ? "null" : done.json);
+        out.key("attempts").number(std::uint64_t{done.attempts});
+    }
     out.key("tool_calls").begin_array();
     for (const PendingCall& one : chat.pending) {
         out.begin_object().field("id", one.id).field("name", one.name);
@@ -34,10 +39,10 @@ std::string write_shaped(const ShapedDone& done) {
 }
 
 // One turn on its way to a client. Nothing is sent before what was said is stored.
-class ShapedTell {
+class DrivenTell {
 public:
-    ShapedTell(Call& call, const AnswerShape& shape, bool streamed)
-        : call_(call), shape_(shape), streamed_(streamed) {}
+    DrivenTell(Call& call, const DrivenTerms& terms, bool streamed)
+        : call_(call), terms_(terms), streamed_(streamed) {}
 
     bool take(const ChatEvent& event) {
         using Kind = ChatEvent::Kind;
@@ -50,11 +55,11 @@ public:
         if (first) return send(start_event(*event.begun), "start");
         if (event.kind == Kind::compaction)
             return send(compaction_event(*event.compaction), "compaction");
-        if (event.kind == Kind::text ||
-            (event.kind == Kind::arguments && event.name == shape_.name))
+        if (event.kind == Kind::text || is_shaped_answer(event))
             return send("{\"text\":" + json_string(event.text) + "}", "delta");
         if (event.kind == Kind::retry)
             return send("{\"reason\":" + json_string(event.text) + "}", "retry");
+        if (event.kind == Kind::tool_started) return send(tool_event(event), "tool");
         return true;
     }
     // False: the client has gone, and nobody else wants the rest.
@@ -65,13 +70,23 @@ public:
     }
 
 private:
+    bool is_shaped_answer(const ChatEvent& event) const {
+        return event.kind == ChatEvent::Kind::arguments && terms_.shape &&
+               event.name == terms_.shape->name;
+    }
+    static std::string tool_event(const ChatEvent& event) {
+        std::string data;
+        JsonWriter out(data);
+        out.begin_object().field("id", event.id).field("name", event.name);
+        out.field("arguments", event.text).end_object();
+        return data;
+    }
+
     Call& call_;
-    const AnswerShape& shape_;
+    const DrivenTerms& terms_;
     const bool streamed_;
     bool begun_ = false;
 };
-
-}  // namespace
 
 Result<std::optional<AnswerShape>> shape_in(const Call& call) {
     const auto format = call.field("response_format");
@@ -91,31 +106,55 @@ Result<std::optional<AnswerShape>> shape_in(const Call& call) {
     return shape;
 }
 
-Result<RouteReply> chat_in_shape(Call& call, const ConversationId& name, Model& model,
-                                 std::string_view messages, const AnswerShape& shape) {
+// Where the model has a field for a schema the caller's own words go into it; else chat_shaped
+// finds another way.
+bool passes_parameters(const Model& model, FormatId format, const DrivenTerms& terms) {
+    if (!terms.shape) return true;
+    return !tool_dialect_of(model.format()).shape_field.empty() &&
+           tool_dialect_of(format).shape_field == "response_format";
+}
+
+Result<ShapedDone> drive(Memory& memory, const ConversationId& name, const BeginRequest& request,
+                         Model& model, const DrivenTerms& terms, const ChatOptions& options) {
+    if (terms.shape) return chat_shaped(memory, name, request, model, *terms.shape, options);
+    PAL_TRY(done, chat(memory, name, request, model, options));
+    return ShapedDone{.chat = std::move(done)};
+}
+
+}  // namespace
+
+Result<std::optional<DrivenTerms>> driven_terms_in(const Call& call) {
+    PAL_TRY(shape, shape_in(call));
+    const auto recall = call.field("recall_tools");
+    DrivenTerms terms{.shape = std::move(shape), .recall = recall && recall->boolean() == true};
+    if (!terms.shape && !terms.recall) return std::nullopt;
+    return terms;
+}
+
+Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& model,
+                              std::string_view messages, const DrivenTerms& terms) {
     PAL_TRY(format, format_of(call));
     PAL_TRY(request, begin_request_of(call, messages, model.name()));
-    // Where the model has the field the caller's own words go into it; else another way is found.
-    const bool has_field = !tool_dialect_of(model.format()).shape_field.empty();
-    if (has_field && tool_dialect_of(format).shape_field == "response_format") {
+    if (passes_parameters(model, format, terms)) {
         PAL_TRY(parameters, parameters_in(call));
         request.parameters = std::move(parameters);
     }
     const auto stream = call.field("stream");
     const bool streamed = stream && stream->boolean() == true;
-    ShapedTell tell(call, shape, streamed);
-    ChatOptions options{.others_pending = true,
+    DrivenTell tell(call, terms, streamed);
+    ChatOptions options{.recall = terms.recall,
+                        .others_pending = true,
                         .on_event = [&](const ChatEvent& event) { return tell.take(event); }};
     if (streamed && !call.finish_abandoned) options.stop = call.out->stop();
-    const auto done = chat_shaped(call.site.memory, name, request, model, shape, options);
+    const auto done = drive(call.site.memory, name, request, model, terms, options);
     if (!done && (!streamed || !call.out->started()))
         return std::unexpected(blame(done.error(), call, ""));
     if (streamed && done)
-        tell.send(write_shaped(*done), "done");
+        tell.send(write_driven(*done, terms), "done");
     else if (streamed)
         tell.send(error_response(done.error()).body, "error");
     if (streamed) return RouteReply{};
-    return RouteReply{.body = write_shaped(*done),
+    return RouteReply{.body = write_driven(*done, terms),
                       .etag = done->chat.finished.header.end,
                       .again = done->chat.begun.already.has_value()};
 }
