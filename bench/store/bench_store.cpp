@@ -38,7 +38,7 @@ public:
             "INSERT INTO log(uid, tenant, name, base, owner, title, system_prompt, metadata, "
             "policy, created, revision, sum) VALUES(x'00', 't', 'raw', 0, '', '', '', '{}', '', 0, "
             "0, 0);"
-            "INSERT INTO head VALUES(1, x'00', 't', 0, 0, 0, 0, 0, 0, NULL, 0)"));
+            "INSERT INTO head VALUES(1, x'00', 't', 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0)"));
     }
     void append(int count, bool with_head) {
         const std::string payload(message_bytes, 'x'), meta(30, 'm');

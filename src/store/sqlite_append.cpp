@@ -25,6 +25,10 @@ constexpr const char* insert_shared =
     "INSERT INTO entry(log, seq, kind, at, ordinal, sum, payload_sum, meta, shared) "
     "VALUES(?,?,?,?,?,?,?,?,?)";
 
+// Of headers that are known: many times what is busy at once; larger ones are read anew.
+constexpr std::size_t known_count = 4096;
+constexpr std::size_t known_bytes = 16 << 10;
+
 // A batch on its way through the checks.
 struct Pending {
     LogRow row = {};
@@ -78,13 +82,13 @@ Result<std::uint64_t> check_parent(SqliteDatabase& db, const ReadyBatch& ready, 
 Result<void> check_uid_is_free(SqliteDatabase& db, const ReadyBatch& ready,
                                const std::optional<LogRow>& leaving) {
     if (ready.batch.new_log.empty()) return {};
-    PAL_TRY(taken, find_log(db, ready.fresh));
+    PAL_TRY(taken, find_log(db, ready.batch.new_log));
     if (!taken) return {};
     if (leaving && leaving->log == taken->log) {
-        PAL_TRY(fork, largest_fork(db, ready.fresh));
+        PAL_TRY(fork, largest_fork(db, ready.batch.new_log));
         if (!fork) return {};
     }
-    return fail(ErrorCode::conflict, "a log " + hex(ready.fresh) + " exists");
+    return fail(ErrorCode::conflict, "a log " + hex(ready.batch.new_log) + " exists");
 }
 
 // Entries begin after `before`, the header as it was.
@@ -145,31 +149,64 @@ Result<void> write_batch(SqliteDatabase& db, const ReadyBatch& ready, Pending& p
     PAL_CHECK(insert_entries(db, ready, row, before, now));
     if (!pending.created) {
         if (!ready.batch.patch.empty()) PAL_CHECK(update_log(db, row));
-        PAL_CHECK(update_head(db, row));
+        PAL_CHECK(update_head(db, row, before));
     }
     PAL_CHECK(update_labels(db, row, before.metadata));
     return write_once(db, row, ready.batch, {before.end + 1, row.header.end}, now);
 }
 
-Result<Pending> find_or_make(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
-    PAL_TRY(stored, find_log(db, ready.name));
+Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const KnownLogs& known,
+                                       const ConversationId& name) {
+    if (const LogRow* row = known.find(name)) return *row;
+    return find_log(db, name);
+}
+
+Result<Pending> find_or_make(SqliteDatabase& db, const KnownLogs& known, const ReadyBatch& ready,
+                             Time now) {
+    PAL_TRY(stored, find_log(db, known, ready.name));
     if (stored && !expired(stored->header, now)) return Pending{.row = std::move(*stored)};
     if (ready.batch.if_absent == IfAbsent::fail)
         return fail(ErrorCode::not_found, "no conversation \"" + ready.name.id + "\"");
     PAL_TRY(epoch, check_parent(db, ready, now));
     PAL_CHECK(check_uid_is_free(db, ready, stored));
     Pending pending{.created = true, .leaving = std::move(stored)};
-    pending.row.header = new_header(ready.name, ready.fresh, ready.batch, now);
+    const LogId uid = ready.batch.new_log.empty() ? random_log_id() : ready.batch.new_log;
+    pending.row.header = new_header(ready.name, uid, ready.batch, now);
     pending.row.header.ttl = ready.ttl;
     pending.row.header.epoch = std::max(pending.row.header.epoch, epoch);
     return pending;
 }
 
+std::string key_of(const ConversationId& name) {
+    return name.tenant + "\n" + name.id;  // No name has one.
+}
+
 }  // namespace
 
+void KnownLogs::enter(std::uint64_t undone) {
+    if (undone != undone_) forget();
+    undone_ = undone;
+}
+
+const LogRow* KnownLogs::find(const ConversationId& name) const {
+    const auto found = rows_.find(key_of(name));
+    return found == rows_.end() ? nullptr : &found->second;
+}
+
+void KnownLogs::put(const LogRow& row) {
+    const Header& header = row.header;
+    const bool large =
+        header.system_prompt.size() + header.metadata.size() + header.policy.size() > known_bytes;
+    if (large) {
+        rows_.erase(key_of(header.name));
+        return;
+    }
+    if (rows_.size() >= known_count) forget();
+    rows_.insert_or_assign(key_of(header.name), row);
+}
+
 ReadyBatch make_ready(const ConversationId& name, const Batch& batch) {
-    ReadyBatch ready{.name = name, .batch = batch, .fresh = batch.new_log};
-    if (ready.fresh.empty()) ready.fresh = random_log_id();
+    ReadyBatch ready{.name = name, .batch = batch};
     ready.entries.reserve(batch.entries.size());
     for (const Draft& draft : batch.entries) {
         ready.entries.push_back(make_ready(draft.body));
@@ -180,9 +217,10 @@ ReadyBatch make_ready(const ConversationId& name, const Batch& batch) {
     return ready;
 }
 
-Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time now) {
+Result<Appended> append_batch(SqliteDatabase& db, KnownLogs& known, const ReadyBatch& ready,
+                              Time now) {
     const Batch& batch = ready.batch;
-    PAL_TRY(pending, find_or_make(db, ready, now));
+    PAL_TRY(pending, find_or_make(db, known, ready, now));
     if (!pending.created) {
         PAL_TRY(seen, seen_before(db, pending.row, batch, now));
         if (seen) return Appended{seen->from, seen->to, std::move(pending.row.header), true, false};
@@ -194,7 +232,9 @@ Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time 
     PAL_CHECK(check_expected(header, !pending.created, batch));
     const Header before = header;
     PAL_CHECK(apply_batch(header, batch, now));
+    if (pending.leaving) known.forget();
     PAL_CHECK(write_batch(db, ready, pending, before, now));
+    known.put(pending.row);
     return Appended{before.end + 1, header.end, std::move(header), false, pending.created};
 }
 

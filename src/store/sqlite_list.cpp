@@ -1,6 +1,7 @@
-// Listings. Without a filter a page is read off the index of its order, so its cost is that of the
-// page. A filter by owner or metadata is asked first and what it finds is sorted: the cost is that
-// of what matches. Forks of a log are looked at one by one, because one that has expired is still
+// Listings. Without a filter a page is read off the index of its order, minute by minute where that
+// is the time of the last change or access, so its cost is that of the page and of its last minute.
+// A filter by owner or metadata is asked first and what it finds is sorted: the cost is that of
+// what matches. Forks of a log are looked at one by one, because one that has expired is still
 // listed, nameless, while forks of its own live.
 #include <algorithm>
 
@@ -11,8 +12,16 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view sort_columns[] = {"l.created", "h.updated", "h.accessed"};
-constexpr std::string_view sort_indexes[] = {"log_created", "head_updated", "head_accessed"};
+struct Order {
+    std::string_view minute, time, index;
+};
+constexpr Order orders[] = {{"", "l.created", "log_created"},
+                            {"h.updated_minute", "h.updated", "head_updated"},
+                            {"h.accessed_minute", "h.accessed", "head_accessed"}};
+
+const Order& order_of(const ListQuery& query) {
+    return orders[static_cast<std::size_t>(query.sort)];
+}
 
 std::string tables_of(const ListQuery& query) {
     const std::string log_first = " CROSS JOIN head h ON h.log = l.log WHERE l.tenant = ?1";
@@ -20,39 +29,36 @@ std::string tables_of(const ListQuery& query) {
     if (!query.metadata.empty())
         return "label f CROSS JOIN log l ON l.log = f.log" + log_first + named;
     if (query.owner) return "log l INDEXED BY log_owner" + log_first + named;
-    const std::string index(sort_indexes[static_cast<std::size_t>(query.sort)]);
+    const std::string index(order_of(query).index);
     if (query.sort == SortBy::created) return "log l INDEXED BY " + index + log_first + named;
     return "head h INDEXED BY " + index + " CROSS JOIN log l ON l.log = h.log WHERE h.tenant = ?1" +
            named;
 }
 
-// The uid of the table that the order's index is on.
-std::string_view uid_column(const ListQuery& query) {
-    const bool by_head = query.sort != SortBy::created && !query.owner && query.metadata.empty();
-    return by_head ? "h.uid" : "l.uid";
-}
-
-// ?1 tenant, ?2 now, ?3 owner, ?4 limit, ?5 time and ?6 uid of the cursor, then names and values
-// of labels.
+// ?1 tenant, ?2 now, ?3 owner, ?4 limit, ?5 time, ?6 uid and ?7 minute of the cursor, then names
+// and values of labels.
 std::string list_sql(const ListQuery& query) {
     std::string sql = "SELECT " + std::string(log_columns) + " FROM " + tables_of(query) +
                       " AND (h.expires IS NULL OR h.expires > ?2)";
     if (query.owner) sql += " AND l.owner = ?3";
     for (std::size_t i = 0; i < query.metadata.size(); ++i) {
-        const std::string k = "?" + std::to_string(7 + 2 * i);
-        const std::string v = "?" + std::to_string(8 + 2 * i);
+        const std::string k = "?" + std::to_string(8 + 2 * i);
+        const std::string v = "?" + std::to_string(9 + 2 * i);
         if (i == 0)
             sql += " AND f.tenant = ?1 AND f.k = " + k + " AND f.v = " + v;
         else
             sql += " AND EXISTS(SELECT 1 FROM label WHERE tenant = ?1 AND k = " + k +
                    " AND v = " + v + " AND log = l.log)";
     }
-    const std::string time(sort_columns[static_cast<std::size_t>(query.sort)]);
-    const std::string uid(uid_column(query));
+    const std::string time(order_of(query).time), minute(order_of(query).minute);
+    const std::string compare = query.newest_first ? " <" : " >";
+    const std::string down = query.newest_first ? " DESC" : " ASC";
+    if (!query.after.empty()) sql += " AND (" + time + ", l.uid)" + compare + " (?5, ?6)";
     if (!query.after.empty())
-        sql += " AND (" + time + ", " + uid + ") " + (query.newest_first ? "<" : ">") + " (?5, ?6)";
-    const std::string order = query.newest_first ? " DESC" : " ASC";
-    return sql + " ORDER BY " + time + order + ", " + uid + order + " LIMIT ?4";
+        sql += minute.empty() ? " AND ?7 IS NOT NULL" : " AND " + minute + compare + "= ?7";
+    sql += " ORDER BY ";
+    if (!minute.empty()) sql += minute + down + ", ";
+    return sql + time + down + ", l.uid" + down + " LIMIT ?4";
 }
 
 bool matches(const Header& header, const ListQuery& query) {
@@ -107,7 +113,7 @@ Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now) {
     const std::size_t limit = std::min<std::size_t>(query.limit, INT32_MAX);
     found.number(limit + 1);
     if (!query.after.empty() || !query.metadata.empty())
-        found.integer(to_ms(after.time)).blob(bytes_of(after.log));
+        found.integer(to_ms(after.time)).blob(bytes_of(after.log)).integer(minute_of(after.time));
     for (const auto& [name, value] : query.metadata) found.text(name).text(value);
     Page page;
     for (;;) {

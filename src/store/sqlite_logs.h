@@ -2,6 +2,8 @@
 // function makes all its checks before its first write.
 #pragma once
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "palimpsest/store.h"
@@ -21,14 +23,29 @@ ReadyEntry make_ready(const Body& body);
 struct ReadyBatch {
     const ConversationId& name;
     const Batch& batch;
-    LogId fresh = {};                      // the uid for a log that this batch creates
     std::vector<ReadyEntry> entries = {};  // one for each of batch.entries
     std::size_t bytes = 0;
     std::optional<Duration> ttl = {};  // of a log that this batch creates and gives none
 };
 ReadyBatch make_ready(const ConversationId& name, const Batch& batch);
 
-Result<Appended> append_batch(SqliteDatabase& db, const ReadyBatch& ready, Time now);
+// Headers as the last appends left them, which need not be read and checked again for the next one:
+// one connection alone writes. Whoever changes logs in another way calls forget().
+class KnownLogs {
+public:
+    // Forgets all that was kept before what was written was taken back (SqliteWriter::undone).
+    void enter(std::uint64_t undone);
+    const LogRow* find(const ConversationId& name) const;
+    void put(const LogRow& row);
+    void forget() { rows_.clear(); }
+
+private:
+    std::unordered_map<std::string, LogRow> rows_;
+    std::uint64_t undone_ = 0;
+};
+
+Result<Appended> append_batch(SqliteDatabase& db, KnownLogs& known, const ReadyBatch& ready,
+                              Time now);
 
 // Puts the payload among the bodies of the tenant, unless it is there: gives the number of the
 // body.

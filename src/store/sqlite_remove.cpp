@@ -56,7 +56,7 @@ Result<void> trim(SqliteDatabase& db, LogRow& row, Seq top, Receipt& receipt) {
     row.header.basis = standing.basis;
     row.header.messages = standing.messages;
     PAL_CHECK(update_log(db, row));
-    return update_head(db, row);
+    return update_head(db, row, {});
 }
 
 Result<void> delete_log(SqliteDatabase& db, const LogRow& row, Receipt& receipt) {
@@ -147,7 +147,7 @@ Result<void> scrub_entries(SqliteDatabase& db, std::span<const ReadyReplacement>
         PAL_CHECK(replace_entry(db, logs[i], entries[i], replacements[i].entry.body));
     for (auto& [number, row] : stale) {
         ++row.header.epoch;
-        PAL_CHECK(update_head(db, row));
+        PAL_CHECK(update_head(db, row, row.header));
     }
     return {};
 }

@@ -88,6 +88,9 @@ Time from_ms(std::int64_t ms) {
 std::int64_t to_ms(Time time) {
     return time.time_since_epoch().count();
 }
+std::int64_t minute_of(Time time) {
+    return to_ms(time) / 60'000;
+}
 std::string_view bytes_of(const LogId& uid) {
     return {reinterpret_cast<const char*>(uid.bytes.data()), uid.bytes.size()};
 }
@@ -189,7 +192,7 @@ Result<void> insert_log(SqliteDatabase& db, LogRow& row) {
     PAL_CHECK(cold.run());
     SqliteQuery hot = db.query(
         "INSERT INTO head(log, uid, tenant, \"end\", basis, messages, epoch, updated, accessed, "
-        "expires, sum) VALUES(?,?,?,?,?,?,?,?,?,?,?)");
+        "expires, sum, updated_minute, accessed_minute) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
     hot.integer(row.log)
         .blob(bytes_of(header.log))
         .text(header.name.tenant)
@@ -197,6 +200,7 @@ Result<void> insert_log(SqliteDatabase& db, LogRow& row) {
     hot.number(header.basis.value).number(header.messages).number(header.epoch);
     hot.integer(to_ms(header.updated)).integer(to_ms(header.accessed));
     hot.integer(ms_of(header.expires)).number(sum_of_head(row));
+    hot.integer(minute_of(header.updated)).integer(minute_of(header.accessed));
     return hot.run();
 }
 
@@ -212,16 +216,26 @@ Result<void> update_log(SqliteDatabase& db, const LogRow& row) {
     return cold.run();
 }
 
-Result<void> update_head(SqliteDatabase& db, const LogRow& row) {
+Result<void> update_head(SqliteDatabase& db, const LogRow& row, const Header& before) {
     const Header& header = row.header;
     SqliteQuery hot = db.query(
-        "UPDATE head SET tenant = ?, \"end\" = ?, basis = ?, messages = ?, epoch = ?, "
-        "updated = ?, accessed = ?, expires = ?, sum = ? WHERE log = ?");
-    row.named() ? hot.text(header.name.tenant) : hot.null();
+        "UPDATE head SET \"end\" = ?, basis = ?, messages = ?, epoch = ?, updated = ?, "
+        "accessed = ?, sum = ? WHERE log = ?");
     hot.number(header.end.value).number(header.basis.value).number(header.messages);
     hot.number(header.epoch).integer(to_ms(header.updated)).integer(to_ms(header.accessed));
-    hot.integer(ms_of(header.expires)).number(sum_of_head(row)).integer(row.log);
-    return hot.run();
+    hot.number(sum_of_head(row)).integer(row.log);
+    PAL_CHECK(hot.run());
+    if (header.name == before.name && header.expires == before.expires &&
+        minute_of(header.updated) == minute_of(before.updated) &&
+        minute_of(header.accessed) == minute_of(before.accessed))
+        return {};
+    SqliteQuery indexed = db.query(
+        "UPDATE head SET tenant = ?, expires = ?, updated_minute = ?, accessed_minute = ? "
+        "WHERE log = ?");
+    row.named() ? indexed.text(header.name.tenant) : indexed.null();
+    indexed.integer(ms_of(header.expires)).integer(minute_of(header.updated));
+    indexed.integer(minute_of(header.accessed)).integer(row.log);
+    return indexed.run();
 }
 
 // ---- entries ------------------------------------------------------------------------------------

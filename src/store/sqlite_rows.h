@@ -34,7 +34,9 @@ Result<std::optional<Seq>> largest_fork(SqliteDatabase& db, const LogId& uid);
 
 Result<void> insert_log(SqliteDatabase& db, LogRow& row);        // sets row.log
 Result<void> update_log(SqliteDatabase& db, const LogRow& row);  // the cold half
-Result<void> update_head(SqliteDatabase& db, const LogRow& row);
+// `before`: as it was found; {} if that is not known. What did not change is left alone in the
+// indexes: each that is written costs the commit a page.
+Result<void> update_head(SqliteDatabase& db, const LogRow& row, const Header& before);
 
 // What a log must be told when it ends at `at`: the newest basis and the number of messages there.
 struct Standing {
@@ -68,6 +70,7 @@ Result<Entry> read_entry_row(const SqliteQuery& query, const LogRow& log, bool c
 
 Time from_ms(std::int64_t ms);
 std::int64_t to_ms(Time time);
+std::int64_t minute_of(Time time);  // by which listings are indexed
 std::string_view bytes_of(const LogId& uid);
 std::string where_is(const LogRow& row);  // for people: tenant/id, or the uid of a nameless log
 

@@ -12,7 +12,7 @@
 
 namespace palimpsest {
 
-constexpr std::int64_t sqlite_schema_version = 2;
+constexpr std::int64_t sqlite_schema_version = 3;
 constexpr std::size_t sqlite_page_bytes = 8192;
 constexpr std::int64_t sqlite_application_id = 0x50414c4d;  // "PALM"
 

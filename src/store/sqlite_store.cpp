@@ -123,7 +123,8 @@ Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& ba
     ready.ttl = options_.ttl;
     Appended done;
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
-        PAL_TRY(appended, append_batch(db, ready, options_.clock()));
+        known_.enter(writer_.undone());
+        PAL_TRY(appended, append_batch(db, known_, ready, options_.clock()));
         done = std::move(appended);
         return {};
     };
@@ -136,6 +137,7 @@ Result<void> SqliteStore::scrub(std::span<const Replacement> replacements) {
     for (const Replacement& replacement : replacements)
         ready.push_back({replacement.log, replacement.seq, make_ready(replacement.body)});
     const SqliteWriter::Work work = [&](SqliteDatabase& db) {
+        known_.forget();
         return scrub_entries(db, ready, options_.clock());
     };
     return with_advice(writer_.run_and_purge(work));
@@ -145,6 +147,7 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
     Receipt receipt;
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        known_.forget();
         const Time now = options_.clock();
         PAL_TRY(row, find_log(db, name));
         if (!row || expired(row->header, now))
@@ -174,6 +177,7 @@ Result<std::uint64_t> SqliteStore::put_record(const RecordWrite& write) {
 Result<std::size_t> SqliteStore::sweep(std::size_t limit) {
     std::size_t went = 0, slice = 0;
     const SqliteWriter::Work remove = [&](SqliteDatabase& db) -> Result<void> {
+        known_.forget();
         const Time now = options_.clock();
         slice = 0;
         PAL_TRY(logs, expired_logs(db, now, std::min(sweep_slice, limit - went)));

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "palimpsest/store.h"
+#include "store/sqlite_logs.h"
 #include "store/sqlite_readers.h"
-#include "store/sqlite_rows.h"
 #include "store/sqlite_writer.h"
 #include "store/store_lock.h"
 
@@ -58,6 +58,7 @@ private:
     StoreLock lock_;
     SqliteStoreOptions options_;
     SqliteWriter writer_;
+    KnownLogs known_;  // of whoever is at the writer's front
     SqliteReaders readers_;
 };
 

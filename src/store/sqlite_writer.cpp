@@ -110,6 +110,7 @@ bool SqliteWriter::do_together(std::span<Waiting* const> group) {
         waiting->outcome = (*waiting->work)(*db_);
         const bool clean = waiting->outcome || db_->changed() == before;
         if (clean && db_->in_transaction()) continue;
+        ++undone_;
         db_->roll_back();
         return group.size() == 1;
     }
@@ -118,6 +119,7 @@ bool SqliteWriter::do_together(std::span<Waiting* const> group) {
         ++commits_;
         return true;
     }
+    ++undone_;
     db_->roll_back();
     if (commit.outcome == CommitOutcome::failed) return all(commit.error);
     distrusted_ = true;

@@ -40,6 +40,8 @@ public:
     // unless a reader was in the way for long; then the next checkpoint does it.
     Result<void> run_and_purge(const Work& work);
 
+    // How often what was written was taken back. For work alone, while it runs.
+    std::uint64_t undone() const { return undone_; }
     // For tests and benches: transactions committed so far.
     std::uint64_t commits() const { return commits_; }
 
@@ -62,6 +64,7 @@ private:
     bool distrusted_ = false;
     bool purge_due_ = false;
     std::int64_t checkpoint_at_;
+    std::uint64_t undone_ = 0;
     std::atomic<std::uint64_t> commits_ = 0;
 };
 

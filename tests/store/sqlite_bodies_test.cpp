@@ -113,7 +113,12 @@ void make_version_1(const TestFolder& folder) {
     open_good(folder.url()).reset();
     OpenFile(folder).run(
         "DROP TRIGGER entry_deleted; DROP TRIGGER entry_replaced; DROP INDEX entry_shared;"
-        "ALTER TABLE entry DROP COLUMN shared; DROP TABLE body; PRAGMA user_version=1");
+        "ALTER TABLE entry DROP COLUMN shared; DROP TABLE body;"
+        "DROP INDEX head_updated; DROP INDEX head_accessed;"
+        "ALTER TABLE head DROP COLUMN updated_minute; ALTER TABLE head DROP COLUMN accessed_minute;"
+        "CREATE INDEX head_updated ON head(tenant, updated, uid) WHERE tenant IS NOT NULL;"
+        "CREATE INDEX head_accessed ON head(tenant, accessed, uid) WHERE tenant IS NOT NULL;"
+        "PRAGMA user_version=1");
 }
 
 // What alice said before there were bodies: an entry as that version wrote it.
@@ -141,7 +146,10 @@ TEST(sqlite_bodies, come_to_a_store_of_version_1_which_goes_on) {
         EXPECT_EQ(faults_of(*store->check({})), "");
     }
     EXPECT_EQ(bodies(folder), 1);
-    EXPECT_EQ(OpenFile(folder).number("PRAGMA user_version"), 2);
+    EXPECT_EQ(OpenFile(folder).number("SELECT count(*) FROM head WHERE updated_minute * 60000 "
+                                      "BETWEEN updated - 59999 AND updated"),
+              1);
+    EXPECT_EQ(OpenFile(folder).number("PRAGMA user_version"), 3);
     EXPECT_EQ(OpenFile(folder).number("SELECT count(*) FROM entry WHERE shared IS NULL"), 1);
 }
 
