@@ -3,7 +3,9 @@
 namespace palimpsest {
 
 void WireWriter::fixed64(std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
+    char bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+    out_.append(bytes, sizeof bytes);
 }
 
 void WireWriter::varint(std::uint64_t value) {
@@ -30,8 +32,10 @@ std::uint8_t WireReader::byte() {
 }
 
 std::uint64_t WireReader::fixed64() {
+    const std::string_view eight = bytes(8);
     std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 8) value |= std::uint64_t{byte()} << shift;
+    for (std::size_t i = 0; i < eight.size(); ++i)
+        value |= std::uint64_t{static_cast<std::uint8_t>(eight[i])} << (8 * i);
     return value;
 }
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "engine/count.h"
+#include "format/format_table.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -13,9 +14,14 @@ bool is_wrapped(const JsonValue& value) {
     return inner && inner->is_object() && !value.find("role") && !value.find("type");
 }
 
+// A copy of its own: a log outlives the request.
+Result<Message> read_own(const JsonValue& value, FormatId format) {
+    return read_message(format, value, make_bytes(std::string(value.raw())));
+}
+
 Result<Said> read_one(const JsonValue& value, FormatId format) {
     if (!is_wrapped(value)) {
-        PAL_TRY(message, read_message(format, make_bytes(std::string(value.raw()))));
+        PAL_TRY(message, read_own(value, format));
         return Said{std::move(message), std::nullopt};
     }
     for (const JsonMember member : value.members())
@@ -24,7 +30,7 @@ Result<Said> read_one(const JsonValue& value, FormatId format) {
                         "a wrapped message has the fields \"at\" and \"message\", not \"" +
                             std::string(member.key) + "\"",
                         std::string(member.key));
-    PAL_TRY(message, read_message(format, make_bytes(std::string(value.find("message")->raw()))));
+    PAL_TRY(message, read_own(*value.find("message"), format));
     Said said{std::move(message), std::nullopt};
     if (const auto at = value.find("at"); at && !at->is_null()) {
         PAL_TRY(time, parse_time(at->string()));
@@ -50,7 +56,7 @@ Result<std::vector<Said>> read_all(std::string_view json, FormatId format) {
         }
         return said;
     }
-    if (is_wrapped(document.root())) {
+    if (!find_body_list(format_of(format), document.root())) {
         PAL_TRY(one, read_one(document.root(), format));
         said.push_back(std::move(one));
         return said;

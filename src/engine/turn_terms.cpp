@@ -62,7 +62,7 @@ Result<void> fill(const AgentSpec& agent, const Header& header, const BeginReque
 Result<TurnTerms> find_terms(Memory& memory, Memory::State& state, const ConversationId& name,
                              const BeginRequest& request, const Opening& opening) {
     TurnTerms terms;
-    terms.digest = digest_of(request);
+    if (!request.write.key.empty()) terms.digest = digest_of(request);
     PAL_TRY(header, known_header(state, name));
     PAL_TRY(agent, agent_of(memory, header, request));
     if (agent) PAL_CHECK(fill(*agent, header, request, terms));

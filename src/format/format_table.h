@@ -106,4 +106,7 @@ struct BodyList {
 };
 std::optional<BodyList> find_body_list(const Format& format, JsonValue body);
 
+// The message that `raw` is, of which `json` has been read.
+Result<Message> read_message(FormatId format, JsonValue json, Bytes raw);
+
 }  // namespace palimpsest

@@ -163,6 +163,10 @@ Result<Message> read_message(FormatId format, Bytes raw) {
     return read_one(format_of(format), document.root(), std::move(raw));
 }
 
+Result<Message> read_message(FormatId format, JsonValue json, Bytes raw) {
+    return read_one(format_of(format), json, std::move(raw));
+}
+
 Result<std::vector<Message>> read_messages(FormatId id, Bytes json, Fingerprints fingerprints) {
     const Format& format = format_of(id);
     PAL_TRY(document, parse_json(view_of(json)));

@@ -219,15 +219,19 @@ HttpFault HeadScan::too_long() const {
 
 std::expected<std::size_t, HttpFault> HeadScan::scan(std::string_view bytes) {
     for (; next_ < bytes.size(); ++next_) {
-        const char c = bytes[next_];
         const bool after_cr = next_ > line_start_ && bytes[next_ - 1] == '\r';
+        // 64 bytes are ample for method and version.
+        const std::size_t first_line = limits_.max_target_bytes + 64;
+        const std::size_t most =
+            lines_ == 0 ? std::min(first_line, limits_.max_head_bytes) : limits_.max_head_bytes;
+        // Nearly all of a head is text between the ends of its lines.
+        const std::size_t end = after_cr ? next_ : std::min(bytes.size() - 1, most);
+        while (next_ < end && is_value_char(bytes[next_])) ++next_;
+        const char c = bytes[next_];
         if ((c == '\n') != after_cr) return refuse("a line does not end in CRLF");
         if (c != '\r' && c != '\n' && !is_value_char(c))
             return refuse("the head holds a control character");
-        // 64 bytes are ample for method and version.
-        const std::size_t first_line = limits_.max_target_bytes + 64;
-        if (next_ >= limits_.max_head_bytes || (lines_ == 0 && next_ >= first_line))
-            return std::unexpected(too_long());
+        if (next_ >= most) return std::unexpected(too_long());
         if (c != '\n') continue;
         if (next_ - line_start_ == 1 && lines_ > 0) return next_ + 1;
         if (next_ - line_start_ == 1 && line_start_ > 0) return refuse("the first line is empty");
