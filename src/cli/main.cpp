@@ -1,4 +1,5 @@
 // pal: the command table, and what all commands share: settings, the store, errors, exit status.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -304,8 +305,17 @@ int report(const Error& error, bool json) {
     return info.exit_status;
 }
 
+// A file that is opened must not take the place of a standard stream that was closed: what is
+// printed would go into it.
+void fill_standard_streams() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (fcntl(fd, F_GETFD) == -1) (void)!open("/dev/null", O_RDWR);
+}
+
 int guarded_main(int count, char** values) {
+    fill_standard_streams();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // A limit on the size of files is an error like a full disk.
     exit_on_interrupt();
     const std::vector<std::string> words(values + 1, values + count);
     Output out(STDOUT_FILENO);

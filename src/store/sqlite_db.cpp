@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+
 namespace palimpsest {
 namespace {
 
@@ -54,7 +56,24 @@ std::string_view advice_for(int error) {
     }
 }
 
+// What the system said last about the write-ahead log.
+int errno_of_log(sqlite3* db) {
+    sqlite3_file* log = nullptr;
+    int number = 0;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
+        log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
+// The library knows of full disks, but not of a limit on the size of files.
+int error_in(sqlite3* db, int error) {
+    const bool limited = error == SQLITE_IOERR_WRITE && db && errno_of_log(db) == EFBIG;
+    return limited ? SQLITE_FULL : error;
+}
+
 Error error_of(sqlite3* db, int error) {
+    error = error_in(db, error);
     std::string text = "SQLite: ";
     text += sqlite3_errstr(error);
     if (db && sqlite3_extended_errcode(db) == error) {
@@ -200,7 +219,8 @@ CommitResult SqliteDatabase::commit() {
     if (ended) return {};
     // A failed write or sync may have reached the disk all the same; the other faults come before
     // the first byte of the commit is valid.
-    const bool unknown = (sqlite3_extended_errcode(db_) & 0xff) == SQLITE_IOERR;
+    const int error = error_in(db_, sqlite3_extended_errcode(db_));
+    const bool unknown = (error & 0xff) == SQLITE_IOERR;
     return {unknown ? CommitOutcome::unknown : CommitOutcome::failed, ended.error()};
 }
 

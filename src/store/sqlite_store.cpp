@@ -59,6 +59,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(SqliteStoreOptions option
     PAL_TRY(lock, StoreLock::take(path, options.holder));
     // Asked again: whoever held the lock may have made it meanwhile.
     if (!std::filesystem::exists(path, ignored)) PAL_CHECK(create_sqlite_file(path));
+    PAL_CHECK(lock.hold_file(path));
     PAL_TRY(writer, open_sqlite_writer(path, options.sync));
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(lock), std::move(writer), std::move(options)));

@@ -122,6 +122,7 @@ ErrorCode code_of_errno(int number) {
             return ErrorCode::invalid_request;
         case ENOSPC:
         case EDQUOT:
+        case EFBIG:
             return ErrorCode::no_space;
         default:
             return ErrorCode::unavailable;
@@ -184,8 +185,19 @@ Result<StoreLock> StoreLock::take(const std::string& path, const LockInfo& info)
                     ", which takes no commands for it: end it first, or use another store");
 }
 
+Result<void> StoreLock::hold_file(const std::string& path) {
+    OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return {};  // Whoever opens it in earnest says why it cannot be.
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+        return fail(ErrorCode::unavailable,
+                    path + " is in use under another name (a hard link); use that one");
+    file_fd_ = file.release();
+    return {};
+}
+
 StoreLock::~StoreLock() {
     if (fd_ < 0) return;
+    if (file_fd_ >= 0) ::close(file_fd_);
     ::unlink(path_.c_str());
     ::close(fd_);
 }

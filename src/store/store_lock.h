@@ -36,8 +36,13 @@ class StoreLock {
 public:
     // `unavailable`, naming the holder, when it is held; also by this process.
     static Result<StoreLock> take(const std::string& path, const LockInfo& info);
+    // Holds the file itself too: a hard link is another name of it, with another lock beside it.
+    // The descriptor must outlive every other one of the file, or their locks end with it.
+    Result<void> hold_file(const std::string& path);
     StoreLock(StoreLock&& other) noexcept
-        : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+        : fd_(std::exchange(other.fd_, -1)),
+          file_fd_(std::exchange(other.file_fd_, -1)),
+          path_(std::move(other.path_)) {}
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;
     ~StoreLock();
@@ -45,6 +50,7 @@ public:
 private:
     StoreLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
     int fd_;
+    int file_fd_ = -1;
     std::string path_;  // of the lock file
 };
 

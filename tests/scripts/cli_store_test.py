@@ -2,9 +2,10 @@
 store that lies in files; the seeds' own formats; encryption."""
 import json
 import os
+import subprocess
 import time
 
-from pal_run import PalTest, main, start_server
+from pal_run import PROGRAM, PalTest, clean_environment, main, start_server
 
 KINDS = ["sqlite", "files"]
 CALL = {"role": "assistant", "content": None, "tool_calls": [
@@ -31,6 +32,30 @@ class Store(PalTest):
                 "--meta", "k=v", stdin=json.dumps(CHAT))
         self.ok("pin", "a", "1", "--store", url, *extra)
         self.ok("fork", "a", "b", "--store", url, *extra)
+
+    def in_shell(self, command, *words, stdin=b""):
+        return subprocess.run(["sh", "-c", command, PROGRAM, *words], cwd=self.folder, input=stdin,
+                              capture_output=True, env=clean_environment(), timeout=60)
+
+    def test_nothing_is_printed_into_a_store_when_the_standard_streams_are_closed(self):
+        for kind in KINDS:
+            url = self.store(kind, "closed_" + kind)
+            self.fill(url)
+            for closed in ("<&- >&- 2>&-", "<&- >&-", "2>&-"):
+                self.in_shell(f'"$0" "$@" {closed}', "list", "--store", url)
+                self.in_shell(f'"$0" "$@" {closed}', "show", "nobody", "--store", url)
+            self.assertIn("nothing is wrong", self.ok("doctor", "--store", url).out)
+            self.assertEqual(len(self.ok("list", "--json", "--store", url).lines()), 2)
+
+    def test_a_limit_on_the_size_of_files_is_a_full_disk(self):
+        for kind in KINDS:
+            url = self.store(kind, "limited_" + kind)
+            self.fill(url)
+            large = json.dumps({"role": "user", "content": "x" * 2_000_000}).encode()
+            done = self.in_shell('ulimit -f 1000; exec "$0" "$@"', "append", "a", "--store", url, stdin=large)
+            self.assertEqual(done.returncode, 12, done.stderr)
+            self.assertIn(b"pal: no_space: ", done.stderr)
+            self.assertEqual(self.ok("append", "a", "--store", url, stdin=large).out, "6\n")
 
     def test_an_export_with_a_gap_is_refused(self):
         self.ok("append", "a", "--ttl", "90d", stdin=json.dumps(CHAT))

@@ -110,6 +110,17 @@ TEST(store_lock, knows_a_file_by_all_its_names) {
     }
 }
 
+TEST(store_lock, a_store_is_not_opened_under_a_second_name_of_its_file) {
+    const TestFolder folder;
+    const auto store = open_good(folder.url());
+    std::filesystem::create_hard_link(folder.file("store.db"), folder.file("other.db"));
+    const auto second = open_store("sqlite:" + folder.file("other.db"));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+    EXPECT_NE(second.error().message.find("hard link"), std::string::npos)
+        << second.error().message;
+}
+
 TEST(store_lock, is_had_by_one_of_many_that_want_it_at_once) {
     const TestFolder folder;
     for (int round = 0; round < 20; ++round) {
