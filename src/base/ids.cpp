@@ -20,6 +20,10 @@ bool has_dot_part(std::string_view id) {
 
 }  // namespace
 
+bool stands_for_broken_text(std::string_view text) {
+    return text.contains("\xef\xbf\xbd");
+}
+
 Result<void> check_id(std::string_view id, std::string_view what) {
     const auto refuse = [&](std::string_view why) {
         return fail(ErrorCode::invalid_request,
@@ -30,10 +34,15 @@ Result<void> check_id(std::string_view id, std::string_view what) {
     if (id.empty()) return refuse("is empty");
     if (id.size() > id_bytes_max) return refuse("has " + std::to_string(id.size()) + " bytes");
     if (has_dot_part(id)) return refuse("has a part \".\" or \"..\"");
-    for (const char c : id)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            return refuse("has a control character");
+    for (std::size_t i = 0; i < id.size(); ++i) {
+        const auto c = static_cast<unsigned char>(id[i]);
+        const bool high =
+            c == 0xc2 && i + 1 < id.size() && static_cast<unsigned char>(id[i + 1]) < 0xa0;
+        if (c < 0x20 || c == 0x7f || high) return refuse("has a control character");
+    }
     if (!is_utf8(id)) return refuse("is not valid UTF-8");
+    if (stands_for_broken_text(id))
+        return refuse("has U+FFFD, which stands for text that was broken");
     return {};
 }
 

@@ -13,9 +13,12 @@ constexpr std::size_t id_bytes_max = 255;
 
 // A conversation's id or tenant: 1 to 255 bytes of valid UTF-8 without control characters. Slashes
 // are allowed, but no part between slashes (or backslashes) may be "." or "..": no store of ours
-// uses ids as a path, but what people build around them may.
+// uses ids as a path, but what people build around them may. Nor is text taken that stands for
+// broken text: different names would become one.
 Result<void> check_id(std::string_view id, std::string_view what);
 Result<void> check_name(const ConversationId& name);
+// It has U+FFFD, as JSON has in the place of half a character.
+bool stands_for_broken_text(std::string_view text);
 
 std::string hex(const LogId& log);
 std::optional<LogId> parse_log_id(std::string_view hex);

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/ids.h"
+#include "base/utf8.h"
 #include "core/metadata.h"
 
 namespace palimpsest {
@@ -27,11 +28,24 @@ Result<void> check_size(std::size_t bytes, std::size_t most, std::string_view wh
                                           " are stored");
 }
 
+Result<void> check_text(const std::optional<std::string>& text, std::size_t most,
+                        std::string_view what, std::string_view param) {
+    if (!text) return {};
+    PAL_CHECK(check_size(text->size(), most, what));
+    if (is_utf8(*text)) return {};
+    return fail(ErrorCode::invalid_request, std::string(what) + " is not valid UTF-8",
+                std::string(param));
+}
+
 Result<void> check_patch(const HeaderPatch& patch) {
-    if (patch.owner) PAL_CHECK(check_size(patch.owner->size(), key_bytes_max, "the owner"));
-    if (patch.title) PAL_CHECK(check_size(patch.title->size(), text_bytes_max, "the title"));
-    if (patch.system_prompt)
-        PAL_CHECK(check_size(patch.system_prompt->size(), text_bytes_max, "the system prompt"));
+    PAL_CHECK(check_text(patch.owner, key_bytes_max, "the owner", "owner"));
+    // Different broken names would be one.
+    if (patch.owner && stands_for_broken_text(*patch.owner))
+        return fail(ErrorCode::invalid_request,
+                    "the owner has U+FFFD, which stands for text that was broken", "owner");
+    PAL_CHECK(check_text(patch.title, text_bytes_max, "the title", "title"));
+    PAL_CHECK(
+        check_text(patch.system_prompt, text_bytes_max, "the system prompt", "system_prompt"));
     if (patch.policy) PAL_CHECK(check_size(patch.policy->size(), text_bytes_max, "the policy"));
     if (patch.ttl && *patch.ttl && **patch.ttl <= Duration::zero())
         return fail(ErrorCode::invalid_request, "a time to live must be longer than 0", "ttl");

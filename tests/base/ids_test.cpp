@@ -10,9 +10,9 @@ TEST(ids, bad_ones_are_refused_with_the_reason) {
     const std::string_view nul("a\0b", 3);
     for (const std::string& bad :
          {std::string(), std::string(256, 'a'), std::string(nul), std::string("a\nb"),
-          std::string("\x7f"), std::string("\xff"), std::string(".."), std::string("../x"),
-          std::string("a/../b"), std::string("a\\.."), std::string("."),
-          std::string(10'240, 'x')}) {
+          std::string("\x7f"), std::string("a\xc2\x85"), std::string("a\xef\xbf\xbd"),
+          std::string("\xff"), std::string(".."), std::string("../x"), std::string("a/../b"),
+          std::string("a\\.."), std::string("."), std::string(10'240, 'x')}) {
         const auto checked = check_id(bad, "conversation_id");
         ASSERT_FALSE(checked);
         EXPECT_EQ(checked.error().code, ErrorCode::invalid_request);
