@@ -219,10 +219,21 @@ private:
                                       "This answer cannot be used: " + why +
                                           ". Answer again with one JSON value that fits the "
                                           "schema, and with nothing else."));
-        const std::string text(view_of(message.raw));
-        if (messages_.empty()) return text;
-        PAL_TRY(system, make_message(request_.format, Role::system, instruction(shape_)));
-        return "[" + std::string(view_of(system.raw)) + "," + text + "]";
+        return "[" + system_messages() + std::string(view_of(message.raw)) + "]";
+    }
+
+    // Those that the request begins with, each with a comma: they are no part of the log, so every
+    // attempt brings them again.
+    std::string system_messages() const {
+        std::string out;
+        const auto said = read_messages(request_.format, make_bytes(std::string(request_.messages)),
+                                        Fingerprints::left_out);
+        if (!said) return out;  // It was read before: messages with times of their own.
+        for (const Message& one : *said) {
+            if (one.shape.role != Role::system) break;
+            out += std::string(view_of(one.raw)) + ",";
+        }
+        return out;
     }
 
     Memory& memory_;

@@ -118,6 +118,19 @@ TEST(chat_in_shape, an_answer_that_does_not_fit_goes_back_and_the_value_is_given
               true);
 }
 
+TEST(chat_in_shape, every_attempt_has_the_callers_system_message) {
+    Site site(FormatId::openai_chat, said("Lima, I think"));
+    site.upstream.add({.body = said(R"({"city":"Lima"})")});
+    std::string ask = asks_for_city("");
+    ask.replace(ask.find(R"("message":"where?")"), 18,
+                R"("messages":[{"role":"system","content":"Be brief."},)"
+                R"({"role":"user","content":"where?"}])");
+    ASSERT_EQ(site.chat(ask).status(), 200);
+    ASSERT_EQ(site.upstream.requests().size(), 2u);
+    for (const auto& request : site.upstream.requests())
+        EXPECT_NE(request.body.find("Be brief."), std::string::npos) << request.body;
+}
+
 TEST(chat_in_shape, a_model_that_never_gets_it_right_is_unprocessable) {
     Site site(FormatId::openai_chat, said("no"));
     site.upstream.add({.body = said("no")});
