@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "engine/present.h"
+#include "palimpsest/format.h"
 
 namespace palimpsest {
 namespace {
@@ -23,8 +24,15 @@ Result<Seq> newest_call(Memory& memory, const ConversationId& name) {
 void print_call(Output& out, const PastCall& call) {
     out.line("call " + std::to_string(call.seq.value) + ": " + printable(call.note));
     out.line("preamble: " + printable(call.preamble));
-    for (const Item& item : call.view.items)
-        out.line(std::string(role_name(item.message.shape.role)) + ": " + describe(item.message));
+    const auto sent = sent_messages(call);
+    if (!sent) out.line("not sent: " + printable(sent.error().message));
+    bool said = false;
+    for (const Message& message : sent ? sent->messages : std::vector<Message>()) {
+        said = said || message.shape.role != Role::system;
+        if (said) out.line(std::string(role_name(message.shape.role)) + ": " + describe(message));
+    }
+    for (const RepairNote& note : sent ? sent->notes : std::vector<RepairNote>())
+        out.line("repaired: " + printable(note.what));
     out.line("tools: " + printable(call.tools));
 }
 

@@ -109,6 +109,20 @@ std::uint32_t tokens_of(const Entry& entry) {
     return message ? message->message.count.tokens : 0;
 }
 
+// The bytes of the messages as they went out, and what had to be repaired for it.
+void write_sent(JsonWriter& out, const Result<Rendered>& sent) {
+    out.key("messages");
+    if (!sent) {
+        out.null().key("repairs").begin_array().string(sent.error().message).end_array();
+        return;
+    }
+    out.raw(write_list(sent->messages));
+    if (!sent->system.empty()) out.field("system", sent->system);
+    out.key("repairs").begin_array();
+    for (const RepairNote& note : sent->notes) out.string(note.what);
+    out.end_array();
+}
+
 }  // namespace
 
 std::string_view treatment_name(Treatment treatment) {
@@ -216,6 +230,16 @@ void write_view(JsonWriter& out, const View& view) {
     out.end_object();
 }
 
+Result<Rendered> sent_messages(const PastCall& call) {
+    PAL_TRY(document, parse_json(call.note));
+    const auto named = document.root().find("format");
+    const auto model = document.root().find("model");
+    PAL_TRY(format, parse_format_name(named ? named->string() : "openai_chat"));
+    PAL_TRY(messages, read_messages(format, make_bytes(call.preamble), Fingerprints::left_out));
+    for (const Item& item : call.view.items) messages.push_back(item.message);
+    return render(format, messages, {.model = model ? model->string() : std::string_view()});
+}
+
 void write_past_call(JsonWriter& out, const PastCall& call) {
     out.begin_object();
     out.key("seq").number(call.seq.value);
@@ -225,6 +249,7 @@ void write_past_call(JsonWriter& out, const PastCall& call) {
     out.key("tools").raw(call.tools);
     out.key("view");
     write_view(out, call.view);
+    write_sent(out, sent_messages(call));
     out.end_object();
 }
 

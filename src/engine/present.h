@@ -27,6 +27,10 @@ void write_item(JsonWriter& out, const Item& item);
 void write_view(JsonWriter& out, const View& view);
 // {"seq","at","note":{...},"preamble":[...],"tools":[...],"view":{...}}
 void write_past_call(JsonWriter& out, const PastCall& call);
+struct Rendered;  // palimpsest/format.h
+// Preamble and view as the list that a provider of the call's format was sent: what it would have
+// refused is repaired, and the repairs are noted.
+Result<Rendered> sent_messages(const PastCall& call);
 // {"id","seq","at","name","metadata"}
 void write_checkpoint(JsonWriter& out, const Checkpoint& checkpoint);
 // {"outcome","seq","tokens_before","tokens_after","edits":[...]}; seq is null for a preview.

@@ -209,6 +209,9 @@ public:
             int wait = 0;
             Attempt one{http, key, request, on_piece, time.left_ms()};
             auto reply = attempt(one, wait);
+            if (reply)
+                reply->warnings.insert(reply->warnings.begin(), body.repairs.begin(),
+                                       body.repairs.end());
             const bool again = !reply && wait >= 0 && tries < endpoint_.retries;
             if (!again) return reply;
             if (wait == 0) wait = back_off_ms(tries);

@@ -68,6 +68,8 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
     RequestBody body;
     PAL_TRY(rendered, render(dialect.format, request.messages, {.model = model}));
     body.lost = std::move(rendered.lost);
+    for (const RepairNote& note : rendered.notes)
+        body.repairs.push_back("repaired before it was sent: " + note.what);
     PAL_TRY(own, fields_in(dialect.format, request, body.lost));
     Fields fields;
     PAL_TRY(own_json, parse_json(own));

@@ -13,7 +13,8 @@ namespace palimpsest {
 
 struct RequestBody {
     std::string json = {};
-    std::vector<std::string> lost = {};  // what has no place in the format, one line each
+    std::vector<std::string> lost = {};     // what has no place in the format, one line each
+    std::vector<std::string> repairs = {};  // what would have been refused, and what became of it
 };
 
 // `defaults` is a JSON object in the dialect's own format: fields that the request does not set.
