@@ -29,6 +29,7 @@ struct Hiding {
     Range range = {};
     std::string reason = {};
     Seq by = {};
+    bool person = false;  // hid it, and so also from what summaries tell
 };
 
 void collect(std::vector<Hiding>& out, const Entry& entry) {
@@ -39,12 +40,13 @@ void collect(std::vector<Hiding>& out, const Entry& entry) {
     } else if (const auto* retract = std::get_if<RetractEntry>(&entry.body)) {
         const std::string reason =
             retract->reason.empty() ? "retracted" : "retracted: " + retract->reason;
-        out.push_back({retract->range, reason, entry.seq});
-        for (const Seq seq : retract->also) out.push_back({{seq, seq}, reason, entry.seq});
+        out.push_back({retract->range, reason, entry.seq, true});
+        for (const Seq seq : retract->also) out.push_back({{seq, seq}, reason, entry.seq, true});
     } else if (const auto* rewind = std::get_if<RewindEntry>(&entry.body)) {
         out.push_back({{rewind->to + 1, rewind->upto},
                        rewind->reason.empty() ? "rewound" : "rewound: " + rewind->reason,
-                       entry.seq});
+                       entry.seq,
+                       true});
     }
 }
 
@@ -61,10 +63,12 @@ Result<std::vector<Hiding>> hidings(Memory& memory, const View& view) {
     return all;
 }
 
-// What the view's items cover, as ranges that do not overlap, ascending.
-std::vector<Range> covered(const View& view) {
+// What the view's items cover, its summaries or the others, as ranges that do not overlap,
+// ascending.
+std::vector<Range> covered(const View& view, bool summaries) {
     std::vector<Range> ranges;
-    for (const Item& item : view.items) ranges.push_back(item.range);
+    for (const Item& item : view.items)
+        if ((item.kind == ItemKind::summary) == summaries) ranges.push_back(item.range);
     std::ranges::sort(ranges);
     std::vector<Range> merged;
     for (const Range& range : ranges) {
@@ -98,7 +102,7 @@ std::string explain_item(const View& view, const Item& item) {
 
 Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) {
     PAL_TRY(hiding, hidings(memory, view));
-    const std::vector<Range> shown = covered(view);
+    const std::vector<Range> shown = covered(view, false), summed_up = covered(view, true);
     Hiding unknown;
     if (view.preview) unknown.reason = "the compaction that is previewed takes it out";
     std::vector<LeftOut> out;
@@ -107,9 +111,12 @@ Result<std::vector<LeftOut>> explain_left_out(Memory& memory, const View& view) 
     PAL_CHECK(each_entry(memory, view.header.name, messages, view.seq, [&](const Entry& entry) {
         const Seq previous = std::exchange(before, entry.seq);
         if (contains(shown, entry.seq)) return;
+        const bool told = contains(summed_up, entry.seq);
         // The latest one that covers it: earlier ones would hide it too.
-        const auto by = std::find_if(hiding.rbegin(), hiding.rend(),
-                                     [&](const Hiding& h) { return h.range.contains(entry.seq); });
+        const auto by = std::find_if(hiding.rbegin(), hiding.rend(), [&](const Hiding& h) {
+            return h.range.contains(entry.seq) && (h.person || !told);
+        });
+        if (told && by == hiding.rend()) return;
         const Hiding why = by == hiding.rend() ? unknown : *by;
         if (!out.empty() && out.back().range.to == previous && out.back().by == why.by &&
             out.back().reason == why.reason) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/json_write.h"
+#include "core/summary.h"
 #include "engine/compactor.h"
 #include "engine/count.h"
 #include "engine/edit.h"
@@ -81,7 +82,7 @@ Result<Compaction> Memory::summarize(const ConversationId& name, Range messages,
     Edit edit;
     edit.treatment = Treatment::folded;
     edit.range = messages;
-    edit.result = make_bytes(std::string(text));
+    edit.result = make_bytes(dress_summary({.range = messages}, text));
     edit.reason = "a summary of the caller's own";
     edit.pass = "caller";
     if (!view.items.empty()) edit.format = view.items.back().message.format;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "engine/explain.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
 
@@ -136,7 +137,8 @@ TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
               ErrorCode::invalid_request);
     const auto done = memory.summarize(alice, {Seq{1}, Seq{3}}, "looked it up");
     ASSERT_TRUE(done.has_value()) << done.error().message;
-    EXPECT_EQ(texts(*memory.view(alice)), "[looked it up] it is forty-two");
+    const std::string dressed = "[summary] of messages 1 to 3, which are not shown:\nlooked it up";
+    EXPECT_EQ(texts(*memory.view(alice)), "[" + dressed + "] it is forty-two");
     EXPECT_EQ(done->report.folded, 3u);
     EXPECT_EQ(done->report.messages_before, 4u);
     EXPECT_EQ(done->report.messages_after, 2u);
@@ -144,10 +146,24 @@ TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
     EXPECT_EQ(done->report.summarizer, "caller");
     const auto all = memory.summaries(alice);
     ASSERT_EQ(all->size(), 1u);
-    EXPECT_EQ(all->front().text, "looked it up");
+    EXPECT_EQ(all->front().text, dressed);
     EXPECT_EQ(all->front().model, "caller");
     EXPECT_EQ(all->front().range, (Range{Seq{1}, Seq{3}}));
-    EXPECT_GT(all->front().tokens_before, all->front().tokens);
+    EXPECT_EQ(all->front().tokens_before, 12u);
+    EXPECT_GT(all->front().tokens, 0u);
+}
+
+TEST(explain, what_a_person_hid_is_not_told_by_the_summary_around_it) {
+    Memory memory =
+        memory_with({user("one"), assistant("two"), user("three"), assistant("four"), user("five"),
+                     assistant("six"), user("seven"), assistant("eight")});
+    ASSERT_TRUE(memory.retract(alice, {Seq{3}, Seq{4}}).has_value());
+    ASSERT_TRUE(memory.summarize(alice, {Seq{1}, Seq{6}}, "numbers").has_value());
+    const auto left_out = explain_left_out(memory, *memory.view(alice));
+    ASSERT_TRUE(left_out.has_value());
+    ASSERT_EQ(left_out->size(), 1u);
+    EXPECT_EQ(left_out->front().range, (Range{Seq{3}, Seq{4}}));
+    EXPECT_EQ(left_out->front().reason, "retracted");
 }
 
 // ---- what another conversation tells ------------------------------------------------------------
