@@ -6,13 +6,17 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view too_large_text = "the body is larger than accepted here";
 constexpr std::size_t max_line_bytes = 4096;
 constexpr std::size_t max_extension_bytes = 16 * 1024;
 constexpr std::size_t max_trailer_bytes = 16 * 1024;
 
 std::unexpected<HttpFault> refuse(int status, std::string message) {
     return std::unexpected(HttpFault{status, std::move(message)});
+}
+
+std::unexpected<HttpFault> too_large(std::uint64_t most) {
+    return refuse(
+        413, "the body is larger than accepted here: at most " + std::to_string(most) + " bytes");
 }
 
 }  // namespace
@@ -54,7 +58,7 @@ std::expected<void, HttpFault> ChunkedBody::use_size_line() {
     });
     if (control) return refuse(400, "a chunk extension holds a control character");
     total_ += left_;
-    if (total_ > max_body_bytes_) return refuse(413, std::string(too_large_text));
+    if (total_ > max_body_bytes_) return too_large(max_body_bytes_);
     state_ = left_ == 0 ? State::trailers : State::content;
     return {};
 }
@@ -100,11 +104,12 @@ std::expected<std::size_t, HttpFault> ChunkedBody::take(std::string_view bytes, 
 BodyReader::BodyReader(BodyFraming framing, std::uint64_t body_bytes, std::uint64_t max_body_bytes)
     : framing_(framing),
       left_(framing == BodyFraming::length ? body_bytes : max_body_bytes),
+      max_body_bytes_(max_body_bytes),
       chunked_(max_body_bytes),
       too_large_(framing == BodyFraming::length && body_bytes > max_body_bytes) {}
 
 std::expected<void, HttpFault> BodyReader::take(std::string& in, std::string& body) {
-    if (too_large_) return refuse(413, std::string(too_large_text));
+    if (too_large_) return too_large(max_body_bytes_);
     if (framing_ == BodyFraming::none) return {};
     if (framing_ == BodyFraming::chunked) {
         auto taken = chunked_.take(in, body);
@@ -113,7 +118,7 @@ std::expected<void, HttpFault> BodyReader::take(std::string& in, std::string& bo
         return {};
     }
     if (framing_ == BodyFraming::until_close && in.size() > left_)
-        return refuse(413, std::string(too_large_text));
+        return too_large(max_body_bytes_);
     const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(left_, in.size()));
     body.append(in, 0, taken);
     in.erase(0, taken);

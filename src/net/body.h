@@ -51,6 +51,7 @@ public:
 private:
     BodyFraming framing_;
     std::uint64_t left_;  // until the announced end, or until the limit
+    std::uint64_t max_body_bytes_;
     ChunkedBody chunked_;
     bool too_large_;
 };

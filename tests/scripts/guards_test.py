@@ -12,7 +12,7 @@ LEVELS = {"base": 0, "core": 1, "token": 1, "format": 1, "net": 2, "store": 3, "
           "model": 3, "engine": 4, "server": 5, "cli": 6}
 PURE = ["core", "token", "format"]
 # Third-party headers: who may include them, and only in a .cpp.
-ADAPTERS = {"boost/": ["net"], "openssl/": ["net", "server", "store"], "sqlite3.h": ["store"], "libpq-fe.h": ["store"],
+ADAPTERS = {"boost/": [], "openssl/": ["net", "server", "store"], "sqlite3.h": ["store"], "libpq-fe.h": ["store"],
             "toml++/": ["engine"], "fmt/": list(LEVELS), "xxhash.h": ["base"],
             "libstemmer.h": ["core"], "utf8proc.h": ["core"]}
 IMPURE = re.compile(
