@@ -206,37 +206,70 @@ private:
         return at;
     }
 
+    // Two small letters, which the plural of capitals (URLs) has not.
+    bool small_letters_follow(std::size_t i) const {
+        const auto is_small = [&](std::size_t at) {
+            return at < token_.size() && token_[at].script == Script::letter && !token_[at].upper;
+        };
+        return is_small(i + 1) && is_small(i + 2);
+    }
+
     // Where a part ends: at a joiner, at a change between letters and digits, before a capital that
-    // follows a small letter.
+    // follows a small letter or is the first of a word behind capitals (HTTPServer).
     bool splits(std::size_t i) const {
         const Char &before = token_[i - 1], &c = token_[i];
         if (c.script == Script::none || before.script == Script::none) return true;
         if (c.script != before.script) return true;
-        return c.upper && !before.upper && before.script == Script::letter;
+        return c.upper && (!before.upper || small_letters_follow(i));
     }
 
     void write_token(bool joined) {
         const std::uint32_t first = position_;
         bool several = joined;
         std::size_t from = 0;
+        Run run;
         for (std::size_t i = 1; i <= token_.size(); ++i) {
             if (i < token_.size() && !splits(i)) continue;
             if (i < token_.size() && token_[i].script != Script::none &&
                 token_[i - 1].script != Script::none)
                 several = true;
-            write_part(from, i);
+            write_run(run, from, i);
             from = i;
         }
-        const std::uint32_t begin = token_.front().begin, end = token_.back().end;
-        if (!several || end - begin > whole_bytes_max) return;
-        std::string whole = fold_word(bytes(begin, end));
-        const bool digits =
-            std::ranges::all_of(token_, [](const Char& c) { return c.script != Script::letter; });
-        if (digits) std::erase(whole, ',');  // 1,234 and 1234 are one number.
-        RawWord word{std::move(whole), first, begin, end, WordKind::whole};
-        const auto place = std::ranges::find_if(
-            words_.rbegin(), words_.rend(), [&](const RawWord& w) { return w.position < first; });
-        words_.insert(place.base(), std::move(word));
+        if (several) write_whole(0, token_.size(), first);
+    }
+
+    // Parts that are letters and follow each other.
+    struct Run {
+        std::size_t from = 0, parts = 0;
+        std::uint32_t position = 0;
+    };
+
+    // A part, and behind the last part of a name inside of a token (iPhone15Pro, api/HttpClient)
+    // the name itself.
+    void write_run(Run& run, std::size_t from, std::size_t to) {
+        const bool letters = token_[from].script == Script::letter;
+        if (letters && run.parts++ == 0) run = {from, 1, position_};
+        write_part(from, to);
+        if (!letters || (to < token_.size() && token_[to].script == Script::letter)) return;
+        const bool all = run.from == 0 && to == token_.size();
+        if (run.parts > 1 && !all) write_whole(run.from, to, run.position);
+        run.parts = 0;
+    }
+
+    // Stands before its parts, the first of which is at that position.
+    void write_whole(std::size_t from, std::size_t to, std::uint32_t position) {
+        const std::uint32_t begin = token_[from].begin, end = token_[to - 1].end;
+        if (end - begin > whole_bytes_max) return;
+        std::string text = fold_word(bytes(begin, end));
+        const bool digits = std::all_of(token_.begin() + static_cast<std::ptrdiff_t>(from),
+                                        token_.begin() + static_cast<std::ptrdiff_t>(to),
+                                        [](const Char& c) { return c.script != Script::letter; });
+        if (digits) std::erase(text, ',');  // 1,234 and 1234 are one number.
+        const auto place =
+            std::ranges::find_if(words_.rbegin(), words_.rend(),
+                                 [&](const RawWord& w) { return w.position < position; });
+        words_.insert(place.base(), {std::move(text), position, begin, end, WordKind::whole});
     }
 
     void write_part(std::size_t from, std::size_t to) {

@@ -212,6 +212,9 @@ TEST(word_index, damaged_bytes_are_refused_or_harmless) {
     const std::string good = index.freeze();
     EXPECT_FALSE(WordIndex::open("").has_value());
     EXPECT_FALSE(WordIndex::open(good.substr(0, 40)).has_value());
+    std::string of_older_words = good;
+    of_older_words[4] = 1;
+    EXPECT_FALSE(WordIndex::open(of_older_words).has_value());
     for (int i = 0; i < 2000; ++i) {
         std::string bad = good;
         bad[random() % bad.size()] = static_cast<char>(random());

@@ -32,6 +32,21 @@ TEST(words, of_identifiers_are_whole_and_in_parts) {
     EXPECT_EQ(words_of("ana@example.org."), (Words{"ana@example.org", "ana", "example", "org"}));
 }
 
+TEST(words, of_names_with_capitals_in_a_row_are_in_parts) {
+    EXPECT_EQ(words_of("XMLHttpRequest"), (Words{"xmlhttprequest", "xml", "http", "request"}));
+    EXPECT_EQ(words_of("HTTPServer2"), (Words{"httpserver2", "httpserver", "http", "server", "2"}));
+    EXPECT_EQ(words_of("getHTTPResponseCode"),
+              (Words{"gethttpresponsecode", "get", "http", "response", "code"}));
+    EXPECT_EQ(words_of("URLs of IPv4, in JSON"),
+              (Words{"urls", "of", "ipv4", "ipv", "4", "in", "json"}));
+}
+
+TEST(words, of_names_inside_of_a_whole_are_found_too) {
+    EXPECT_EQ(words_of("iPhone15Pro"), (Words{"iphone15pro", "iphone", "i", "phone", "15", "pro"}));
+    EXPECT_EQ(words_of("api/fooBar.h"),
+              (Words{"api/foobar.h", "api", "foobar", "foo", "bar", "h"}));
+}
+
 TEST(words, of_numbers_are_the_same_with_and_without_separators) {
     EXPECT_EQ(words_of("1,234").front(), "1234");
     EXPECT_EQ(words_of("12:30"), (Words{"12:30", "12", "30"}));
