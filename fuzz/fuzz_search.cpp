@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/utf8.h"
+#include "core/quotes.h"
 #include "core/rank.h"
 #include "core/recollect.h"
 #include "core/snippet.h"

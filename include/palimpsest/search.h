@@ -71,7 +71,7 @@ struct SearchPage {
     bool more = false;
     SearchMode mode = SearchMode::lexical;   // the one that was used
     std::uint64_t conversations = 0;         // that were searched
-    std::vector<std::string> warnings = {};  // what could not be searched
+    std::vector<std::string> warnings = {};  // what could not be searched, or was cut of the query
 };
 // The snippet with its marks written into it.
 std::string marked_snippet(const SearchHit& hit, std::string_view open, std::string_view close);

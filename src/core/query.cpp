@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
+#include <unordered_set>
 
 #include "base/utf8.h"
 
@@ -66,6 +67,85 @@ bool is_asked(const std::vector<RawWord>& words, std::size_t i) {
     return !next_pair && !after_pair;
 }
 
+QuotedWord quoted_word(const RawWord& word, Languages languages, Stemmer& stemmer) {
+    QuotedWord quoted{strip_accents(word.text), word.position, {}};
+    for (std::size_t l = 0; l < language_count; ++l) {
+        const auto language = static_cast<Language>(l);
+        if (!(languages & only_language(language))) continue;
+        const std::string& term = stemmer.term(word, language);
+        if (std::ranges::find(quoted.terms, term, &QuotedTerm::text) == quoted.terms.end())
+            quoted.terms.push_back({term, form_mark(word, term)});
+    }
+    return quoted;
+}
+
+// At most so many words of it, from its begin.
+Quote quote_of(const std::vector<RawWord>& words, std::size_t most, Languages languages,
+               Stemmer& stemmer, bool& cut) {
+    Quote quote;
+    for (const RawWord& word : words) {
+        if (word.kind == WordKind::whole || word.kind == WordKind::pair) continue;
+        if (quote.size() == most) {
+            cut = true;
+            break;
+        }
+        quote.push_back(quoted_word(word, languages, stemmer));
+    }
+    const std::uint32_t first = quote.empty() ? 0 : quote.front().offset;
+    for (QuotedWord& word : quote) word.offset -= first;
+    return quote;
+}
+
+struct Spoken {
+    RawWord word = {};
+    bool quoted = false;
+};
+
+// Those of quotes, then from both ends until there are enough different ones.
+std::vector<Spoken> choose(std::vector<Spoken> all, bool& cut) {
+    std::unordered_set<std::string> texts;
+    std::vector<bool> chosen(all.size());
+    const auto take = [&](std::size_t i) {
+        const bool full = texts.size() >= query_words_max;
+        chosen[i] = full ? texts.contains(all[i].word.text) : true;
+        if (!full) texts.insert(all[i].word.text);
+    };
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].quoted) take(i);
+    for (std::size_t front = 0, back = all.size(); front < back;) {
+        take(front++);
+        if (front < back) take(--back);
+    }
+    std::vector<Spoken> kept;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (chosen[i]) kept.push_back(std::move(all[i]));
+    cut = cut || kept.size() < all.size();
+    return kept;
+}
+
+std::string both_ends(std::string_view text) {
+    constexpr std::size_t half = query_bytes_max / 2;
+    return std::string(utf8_prefix(text, half)) + "\n" + std::string(utf8_suffix(text, half));
+}
+
+void ask_words(SearchQuery& query, const std::vector<Spoken>& words, Languages languages,
+               Stemmer& stemmer) {
+    std::map<std::string, std::size_t> by_text;
+    std::map<std::vector<std::string>, std::size_t> by_terms;
+    for (const Spoken& one : words) {
+        const auto known = by_text.find(one.word.text);
+        std::size_t at = known == by_text.end() ? query.words.size() : known->second;
+        if (known == by_text.end()) {
+            AskedWord asked = asked_word(one.word, languages, stemmer);
+            asked.quoted = true;
+            at = by_terms.try_emplace(asked.terms, at).first->second;
+            by_text[one.word.text] = at;
+            if (at == query.words.size()) query.words.push_back(std::move(asked));
+        }
+        query.words[at].quoted = query.words[at].quoted && one.quoted;
+    }
+}
+
 }  // namespace
 
 std::string without_quotes(std::string_view text) {
@@ -80,20 +160,23 @@ std::string without_quotes(std::string_view text) {
 SearchQuery read_query(std::string_view text, Languages languages, Stemmer& stemmer) {
     SearchQuery query;
     languages |= only_language(Language::english);
-    std::set<std::vector<std::string>> seen;
-    for (const Piece& piece : split_quotes(utf8_prefix(text, query_bytes_max))) {
-        const std::vector<RawWord> words = split_words(piece.text);
-        std::vector<AskedWord> phrase;
-        for (std::size_t i = 0; i < words.size() && query.words.size() < query_words_max; ++i) {
-            if (!is_asked(words, i)) continue;
-            AskedWord asked = asked_word(words[i], languages, stemmer);
-            if (words[i].kind != WordKind::whole) phrase.push_back(asked);
-            if (seen.insert(asked.terms).second) query.words.push_back(std::move(asked));
-        }
-        if (!piece.quoted || phrase.empty()) continue;
-        query.quotes.push_back(std::move(phrase));
-        query.quoted.emplace_back(piece.text);
+    std::string shorter;
+    if (text.size() > query_bytes_max) {
+        query.cut = true;
+        text = shorter = without_quotes(both_ends(text));
     }
+    std::vector<Spoken> all;
+    std::size_t room = query_words_max;  // for words of quotes
+    for (const Piece& piece : split_quotes(text)) {
+        const std::vector<RawWord> words = split_words(piece.text);
+        Quote quote;
+        if (piece.quoted) quote = quote_of(words, room, languages, stemmer, query.cut);
+        room -= quote.size();
+        for (std::size_t i = 0; i < words.size(); ++i)
+            if (is_asked(words, i)) all.push_back({words[i], !quote.empty()});
+        if (!quote.empty()) query.quotes.push_back(std::move(quote));
+    }
+    ask_words(query, choose(std::move(all), query.cut), languages, stemmer);
     return query;
 }
 

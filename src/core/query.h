@@ -14,16 +14,29 @@ struct AskedWord {
     double weight = 1;
     std::string shown = {};  // folded, as it was asked
     bool common = false;
+    bool quoted = false;  // stands in quotes only
 };
+// A word that must stand there as it was written.
+struct QuotedTerm {
+    std::string text = {};
+    std::uint8_t mark = 0;  // form_mark of the word
+};
+struct QuotedWord {
+    std::string text = {};               // folded, without accents
+    std::uint32_t offset = 0;            // of its position from that of the first
+    std::vector<QuotedTerm> terms = {};  // its stems by language
+};
+using Quote = std::vector<QuotedWord>;  // not empty, in order
 struct SearchQuery {
     std::vector<AskedWord> words = {};  // different ones
-    // Words of each quote, in order, a quote being found where they follow each other.
-    std::vector<std::vector<AskedWord>> quotes = {};
-    std::vector<std::string> quoted = {};  // the quotes as written
+    std::vector<Quote> quotes = {};
+    bool cut = false;  // it was too long: not all of it is asked for
     bool empty() const { return words.empty(); }
 };
 
-constexpr std::size_t query_bytes_max = 16 * 1024;  // what is longer is cut
+// A longer query loses its middle: what a long text asks stands at its begin or its end. A query
+// with too many bytes has no quotes. All quotes together have at most so many words, too.
+constexpr std::size_t query_bytes_max = 16 * 1024;
 constexpr std::size_t query_words_max = 256;
 
 // `languages`: those of the texts.

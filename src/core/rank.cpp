@@ -6,6 +6,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "core/quotes.h"
+
 namespace palimpsest {
 namespace {
 
@@ -32,10 +34,10 @@ std::vector<Hit> hits_of(const WordIndex& index, const AskedWord& word) {
     const std::size_t passages = index.passages().size();
     bool sorted = true;
     for (const PostingList& list : lists)
-        scan_postings(list.bytes, [&](std::uint32_t passage, std::size_t, std::uint32_t count) {
-            if (passage >= passages) return;
-            sorted = sorted && (hits.empty() || hits.back().passage < passage);
-            hits.push_back({passage, count});
+        scan_postings(list.bytes, [&](const Posting& posting) {
+            if (posting.passage >= passages) return;
+            sorted = sorted && (hits.empty() || hits.back().passage < posting.passage);
+            hits.push_back({posting.passage, posting.count});
         });
     if (sorted) return hits;
     std::ranges::sort(hits, {}, &Hit::passage);
@@ -47,35 +49,6 @@ std::vector<Hit> hits_of(const WordIndex& index, const AskedWord& word) {
             hits[++kept] = hits[i];
     hits.resize(kept + 1);
     return hits;
-}
-
-// The places of one passage's words, ascending.
-std::vector<std::uint32_t> places_in(const WordIndex& index, const AskedWord& word,
-                                     std::uint32_t wanted) {
-    std::vector<std::uint32_t> places;
-    std::vector<PostingList> lists;
-    for (const std::string& term : word.terms) index.find(term, lists);
-    for (const PostingList& list : lists)
-        scan_postings(list.bytes, [&](std::uint32_t passage, std::size_t at, std::uint32_t count) {
-            if (passage != wanted) return;
-            std::uint32_t place = 0;
-            for (std::uint32_t i = 0; i < count && at < list.bytes.size(); ++i)
-                places.push_back(place += read_number(list.bytes, at));
-        });
-    std::ranges::sort(places);
-    return places;
-}
-
-bool has_quote(const WordIndex& index, const std::vector<AskedWord>& quote, std::uint32_t passage) {
-    std::vector<std::uint32_t> ends = places_in(index, quote.front(), passage);
-    for (std::size_t w = 1; w < quote.size() && !ends.empty(); ++w) {
-        const std::vector<std::uint32_t> places = places_in(index, quote[w], passage);
-        std::vector<std::uint32_t> next;
-        for (const std::uint32_t end : ends)
-            if (std::ranges::binary_search(places, end + 1)) next.push_back(end + 1);
-        ends = std::move(next);
-    }
-    return !ends.empty();
 }
 
 bool is_description(const SearchQuery& query, std::ptrdiff_t words) {
@@ -294,9 +267,10 @@ private:
     }
 
     void keep_quotes(Workspace& room) const {
+        const std::vector<std::uint32_t> having = messages_with(*index_, query_->quotes);
         for (const std::uint32_t passage : room.passages)
-            for (const auto& quote : query_->quotes)
-                if (!has_quote(*index_, quote, passage)) room.own[passage] = 0;
+            if (!std::ranges::binary_search(having, index_->passages()[passage].message))
+                room.own[passage] = 0;
     }
 
     void best_passages(Workspace& room) const {

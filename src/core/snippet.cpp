@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/utf8.h"
+#include "core/quotes.h"
 #include "core/word_index.h"
 
 namespace palimpsest {
@@ -14,32 +15,68 @@ struct Match {
     std::uint32_t begin = 0, end = 0;
     std::string term = {};
     bool common = false;
+    bool quoted = false;
 };
 
+// What of a text's words is in quotes that stand there.
+struct InQuotes {
+    std::vector<bool> words = {};          // by word
+    std::vector<std::size_t> firsts = {};  // the first words of quotes
+};
+
+InQuotes words_in_quotes(const std::vector<RawWord>& words, const SearchQuery& query) {
+    InQuotes quoted{std::vector<bool>(words.size()), {}};
+    for (const auto& places : find_quotes(words, query.quotes))
+        for (const QuotePlace& place : places) {
+            quoted.firsts.push_back(place.first);
+            for (std::size_t w = place.first; w <= place.last; ++w)
+                if (words[w].end <= words[place.last].end) quoted.words[w] = true;
+        }
+    return quoted;
+}
+
+// The one that is named, unless only others have the begin of a quote.
+const PassageBounds& passage_to_show(const std::vector<PassageBounds>& all, std::size_t passage,
+                                     const InQuotes& quoted) {
+    const PassageBounds& named = all[std::min(passage, all.size() - 1)];
+    const bool here = std::ranges::any_of(quoted.firsts, [&](std::size_t first) {
+        return first >= named.first_word && first < named.last_word;
+    });
+    if (quoted.firsts.empty() || here) return named;
+    const std::size_t first = std::ranges::min(quoted.firsts);
+    return *std::ranges::upper_bound(all, first, {}, &PassageBounds::last_word);
+}
+
 std::vector<Match> find_matches(const std::vector<RawWord>& words, const PassageBounds& bounds,
-                                const SearchQuery& query, Stemmer& stemmer) {
+                                const SearchQuery& query, const InQuotes& quoted,
+                                Stemmer& stemmer) {
     std::unordered_set<std::string> asked, common;
     for (const AskedWord& word : query.words)
-        for (const std::string& term : word.terms) (word.common ? common : asked).insert(term);
+        for (const std::string& term : word.terms)
+            if (!word.quoted) (word.common ? common : asked).insert(term);
     const Language language = guess_language(words);
     std::vector<Match> matches;
-    for (std::uint32_t w = bounds.first_word; w < bounds.last_word; ++w) {
+    // A quote may go on behind the passage.
+    for (std::uint32_t w = bounds.first_word;
+         w < bounds.last_word || (w < words.size() && quoted.words[w]); ++w) {
         const std::string& term = stemmer.term(words[w], language);
-        const bool little = !asked.contains(term);
+        const bool little = !quoted.words[w] && !asked.contains(term);
         if (little && !common.contains(term)) continue;
         if (!matches.empty() && words[w].begin < matches.back().end) {
             matches.back().end = std::max(matches.back().end, words[w].end);
             continue;  // A pair goes on, or a whole has this part.
         }
-        matches.push_back({words[w].begin, words[w].end, term, little});
+        matches.push_back({words[w].begin, words[w].end, term, little, quoted.words[w]});
     }
     const bool some = std::ranges::any_of(matches, [](const Match& m) { return !m.common; });
     if (some) std::erase_if(matches, [](const Match& m) { return m.common; });
     return matches;
 }
 
-// The match from which most different words follow within so many bytes.
+// The first of a quote, else the match from which most different words follow within so many bytes.
 std::size_t best_start(const std::vector<Match>& matches, std::size_t bytes) {
+    const auto quoted = std::ranges::find(matches, true, &Match::quoted);
+    if (quoted != matches.end()) return static_cast<std::size_t>(quoted - matches.begin());
     std::size_t best = 0, most = 0;
     for (std::size_t i = 0; i < matches.size(); ++i) {
         std::set<std::string_view> terms;
@@ -65,12 +102,6 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
-std::string without_blanks(std::string_view text) {
-    std::string out = fold_word(text);
-    std::erase_if(out, is_blank);
-    return out;
-}
-
 }  // namespace
 
 std::string_view passage_of(std::string_view text, std::size_t passage) {
@@ -81,20 +112,13 @@ std::string_view passage_of(std::string_view text, std::size_t passage) {
     return part;
 }
 
-bool has_quotes(std::string_view text, const SearchQuery& query) {
-    if (query.quoted.empty()) return true;
-    const std::string folded = without_blanks(text);
-    return std::ranges::all_of(query.quoted, [&](const std::string& quote) {
-        return folded.contains(without_blanks(quote));
-    });
-}
-
 Snippet make_snippet(std::string_view text, const SearchQuery& query, std::size_t passage,
                      Stemmer& stemmer, std::size_t bytes) {
     const std::vector<RawWord> words = split_words(text);
     const auto all = split_passages(text, words);
-    const PassageBounds& bounds = all[std::min(passage, all.size() - 1)];
-    const auto matches = find_matches(words, bounds, query, stemmer);
+    const InQuotes quoted = words_in_quotes(words, query);
+    const PassageBounds& bounds = passage_to_show(all, passage, quoted);
+    const auto matches = find_matches(words, bounds, query, quoted, stemmer);
     const std::size_t start = matches.empty() ? 0 : best_start(matches, bytes * 3 / 4);
     std::size_t from = bounds.begin;
     const std::size_t lead = bytes / 5;

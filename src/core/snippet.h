@@ -16,14 +16,12 @@ struct Snippet {
 
 constexpr std::size_t snippet_bytes = 240;
 
-// Around the most asked words of the passage (counted as split_passages does).
+// Around the most asked words of the passage (counted as split_passages does), or around a quote:
+// in that passage where it has one, else where the first is.
 Snippet make_snippet(std::string_view text, const SearchQuery& query, std::size_t passage,
                      Stemmer& stemmer, std::size_t bytes = snippet_bytes);
 
 // The bytes of that passage, trimmed.
 std::string_view passage_of(std::string_view text, std::size_t passage);
-
-// Whether every quote stands there as written, but for case and blanks.
-bool has_quotes(std::string_view text, const SearchQuery& query);
 
 }  // namespace palimpsest

@@ -42,6 +42,15 @@ bool is_common_word(std::string_view folded, Language language) {
     return (common_in(folded) & only_language(language)) != 0;
 }
 
+std::uint8_t form_mark(const RawWord& word, std::string_view term) {
+    if (word.kind != WordKind::plain || word.text == term) return 0;
+    const std::string form = strip_accents(word.text);
+    if (form == term) return 0;
+    std::uint32_t hash = 2166136261U;  // FNV-1a: marks are stored, so every build makes the same.
+    for (const char c : form) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+    return static_cast<std::uint8_t>(1 + (hash ^ hash >> 16) % 255);
+}
+
 Language guess_language(const std::vector<RawWord>& words) {
     std::array<std::uint32_t, language_count> found{};
     std::size_t seen = 0;

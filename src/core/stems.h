@@ -42,6 +42,9 @@ constexpr Languages only_language(Language language) {
 bool is_common_word(std::string_view folded, Language language);
 Language guess_language(const std::vector<RawWord>& words);
 
+// Which form of its term a word is: 0 for the term itself, else one of 255 by its letters.
+std::uint8_t form_mark(const RawWord& word, std::string_view term);
+
 // Makes terms. Remembers what it has stemmed lately, so one per thread and not shared.
 class Stemmer {
 public:

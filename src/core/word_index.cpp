@@ -114,35 +114,42 @@ void WordIndex::add(const IndexedText& message, Stemmer& stemmer) {
         add_passage(words, bounds, language, stemmer);
     }
     for (const std::string_view tool : message.tools) {
-        const Place place{&*growing_.try_emplace(tool_term(tool)).first, 0};
-        post(*place.first, row.first_passage, {&place, 1});
+        const Place place{&*growing_.try_emplace(tool_term(tool)).first, 0, 0};
+        post(*place.term, row.first_passage, {&place, 1});
     }
 }
 
 void WordIndex::add_passage(const std::vector<RawWord>& words, const PassageBounds& bounds,
                             Language language, Stemmer& stemmer) {
     places_.clear();
-    for (std::uint32_t w = bounds.first_word; w < bounds.last_word; ++w)
-        places_.emplace_back(&*growing_.try_emplace(stemmer.term(words[w], language)).first,
-                             words[w].position);
-    std::ranges::sort(places_);  // Words of one term next to each other, positions ascending.
+    for (std::uint32_t w = bounds.first_word; w < bounds.last_word; ++w) {
+        const std::string& term = stemmer.term(words[w], language);
+        places_.push_back(
+            {&*growing_.try_emplace(term).first, words[w].position, form_mark(words[w], term)});
+    }
+    // Words of one term next to each other, positions ascending.
+    std::ranges::sort(places_, {},
+                      [](const Place& place) { return std::pair(place.term, place.position); });
     const auto passage = static_cast<std::uint32_t>(passages_.size() - 1);
     for (std::size_t from = 0, to = 0; from < places_.size(); from = to) {
-        while (to < places_.size() && places_[to].first == places_[from].first) ++to;
-        post(*places_[from].first, passage, std::span(places_).subspan(from, to - from));
+        while (to < places_.size() && places_[to].term == places_[from].term) ++to;
+        post(*places_[from].term, passage, std::span(places_).subspan(from, to - from));
     }
 }
 
 void WordIndex::post(GrowingTerm& term, std::uint32_t passage, std::span<const Place> places) {
     Growing& list = term.second;
     if (list.passages > 0 && list.last_passage == passage) return;  // One tool named twice.
-    growing_bytes_ += (list.passages == 0 ? 96 + term.first.size() : 0) + 2 + places.size();
+    const bool marked = std::ranges::any_of(places, &Place::mark);
+    growing_bytes_ +=
+        (list.passages == 0 ? 96 + term.first.size() : 0) + 2 + places.size() * (marked ? 2 : 1);
     write_number(list.bytes, passage - list.last_passage);
-    write_number(list.bytes, static_cast<std::uint32_t>(places.size()));
+    write_number(list.bytes, static_cast<std::uint32_t>(places.size()) << 1 | (marked ? 1U : 0U));
     std::uint32_t before = 0;
     for (const Place& place : places) {
-        write_number(list.bytes, place.second - before);
-        before = place.second;
+        write_number(list.bytes, place.position - before);
+        if (marked) list.bytes += static_cast<char>(place.mark);
+        before = place.position;
     }
     list.last_passage = passage;
     ++list.passages;

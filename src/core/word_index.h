@@ -8,13 +8,16 @@
 // passages, stretches, terms; the rows of each; terms + 1 offsets u32; then for each term, in
 // ascending order, its length and bytes, how many passages, the last passage, and the postings.
 // Numbers are LEB128 where no width is said. A posting: passage (as the distance from the one
-// before), how often, and the positions (as distances).
+// before), twice how often (and 1 more when it has marks), and the positions in the message (as
+// distances), each with the mark of its form behind it where there are marks (form_mark; without
+// them all are 0).
 #pragma once
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/stems.h"
@@ -102,7 +105,11 @@ private:
     void add_passage(const std::vector<RawWord>& words, const PassageBounds& bounds,
                      Language language, Stemmer& stemmer);
     using GrowingTerm = std::pair<const std::string, Growing>;
-    using Place = std::pair<GrowingTerm*, std::uint32_t>;  // a word's term and its position
+    struct Place {  // of a word
+        GrowingTerm* term = nullptr;
+        std::uint32_t position = 0;
+        std::uint8_t mark = 0;
+    };
     void post(GrowingTerm& term, std::uint32_t passage, std::span<const Place> places);
     Frozen frozen_term(std::size_t index) const;
     std::string_view frozen_name(std::size_t index) const;
@@ -127,15 +134,37 @@ std::string tool_term(std::string_view name);
 std::uint32_t read_number(std::string_view bytes, std::size_t& at);
 void write_number(std::string& out, std::uint32_t number);
 
-// Calls use(passage, positions from, count) for each posting. Stops at broken bytes.
+struct Posting {
+    std::uint32_t passage = 0, count = 0;
+    bool marked = false;
+    std::size_t at = 0;  // of the positions, among the bytes of the list
+};
+
+// Calls use(position, mark) for each word of a posting; gives where the next one begins.
+template <class Use>
+std::size_t scan_positions(std::string_view bytes, const Posting& posting, Use use) {
+    std::size_t at = posting.at;
+    std::uint32_t position = 0;
+    for (std::uint32_t i = 0; i < posting.count && at < bytes.size(); ++i) {
+        position += read_number(bytes, at);
+        std::uint8_t mark = 0;
+        if (posting.marked && at < bytes.size()) mark = static_cast<std::uint8_t>(bytes[at++]);
+        use(position, mark);
+    }
+    return at;
+}
+
+// Calls use(posting) for each posting. Stops at broken bytes.
 template <class Use>
 void scan_postings(std::string_view bytes, Use use) {
-    std::uint32_t passage = 0;
-    for (std::size_t at = 0; at < bytes.size();) {
-        passage += read_number(bytes, at);
-        const std::uint32_t count = read_number(bytes, at);
-        use(passage, at, count);
-        for (std::uint32_t i = 0; i < count && at < bytes.size(); ++i) read_number(bytes, at);
+    Posting posting;
+    while (posting.at < bytes.size()) {
+        posting.passage += read_number(bytes, posting.at);
+        const std::uint32_t count = read_number(bytes, posting.at);
+        posting.count = count >> 1;
+        posting.marked = count & 1;
+        use(std::as_const(posting));
+        posting.at = scan_positions(bytes, posting, [](std::uint32_t, std::uint8_t) {});
     }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/ids.h"
+#include "core/quotes.h"
 #include "core/snippet.h"
 #include "engine/hidden.h"
 #include "engine/load.h"
@@ -53,6 +54,7 @@ public:
     Result<SearchPage> run() {
         PAL_TRY(places, search_places(*state_.store, request_));
         places_ = std::move(places);
+        asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
         page_.conversations = places_.size();
         IndexQuery query;
         query.text = request_.query;
@@ -63,7 +65,6 @@ public:
         query.tool = request_.tool;
         query.limit = looks_at_each() ? ranked_max : request_.offset + request_.limit + 1;
         PAL_TRY(found, ask(query));
-        asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
         PAL_CHECK(take(found));
         PAL_CHECK(warn());
         return std::move(page_);
@@ -72,7 +73,7 @@ public:
 private:
     // Unless a mode was asked for, an embedder that fails is done without, and that is said.
     Result<std::vector<IndexHit>> ask(IndexQuery& query) {
-        const bool hybrid = state_.embedder && !request_.query.contains('"');
+        const bool hybrid = state_.embedder && asked_.quotes.empty();
         query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
         page_.mode = query.mode;
         // A model that asks in the middle of its turn is not kept waiting.
@@ -92,9 +93,7 @@ private:
 
     // The index cannot tell all that is asked for.
     bool looks_at_each() const {
-        return request_.in_view || request_.for_model || request_.query.contains('"') ||
-               request_.query.contains("\xe2\x80") || request_.query.contains("\xc2\xab") ||
-               request_.query.contains("\xe3\x80\x8c");
+        return request_.in_view || request_.for_model || !asked_.quotes.empty();
     }
 
     Result<void> take(const std::vector<IndexHit>& found) {
@@ -157,6 +156,11 @@ private:
             PAL_TRY(facts, state_.index->update(place.scope.header));
             sealed += facts.sealed;
         }
+        if (asked_.cut)
+            page_.warnings.push_back("the query is too long: of more than " +
+                                     std::to_string(query_words_max) +
+                                     " words those in its middle and the end of its quotes are "
+                                     "left out");
         if (unembedded_ > 0)
             page_.warnings.push_back(std::to_string(unembedded_) +
                                      " messages are compared by their words only: their vectors "

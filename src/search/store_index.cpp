@@ -22,8 +22,9 @@ std::set<std::uint32_t> messages_with_tool(const WordIndex& index, std::string_v
     std::vector<PostingList> lists;
     index.find(tool_term(tool), lists);
     for (const PostingList& list : lists)
-        scan_postings(list.bytes, [&](std::uint32_t passage, std::size_t, std::uint32_t) {
-            if (passage < index.passages().size()) places.insert(index.passages()[passage].message);
+        scan_postings(list.bytes, [&](const Posting& posting) {
+            if (posting.passage < index.passages().size())
+                places.insert(index.passages()[posting.passage].message);
         });
     return places;
 }

@@ -100,8 +100,9 @@ SearchQuery query_of(std::string_view text) {
 TEST(query, knows_only_quotes) {
     const SearchQuery query = query_of(R"(cats AND "blue house" OR NOT (dog* NEAR/3))");
     ASSERT_EQ(query.quotes.size(), 1u);
-    EXPECT_EQ(query.quotes[0].size(), 2u);
-    EXPECT_EQ(query.quoted, Words{"blue house"});
+    ASSERT_EQ(query.quotes[0].size(), 2u);
+    EXPECT_EQ(query.quotes[0][0].text, "blue");
+    EXPECT_EQ(query.quotes[0][1].text, "house");
     EXPECT_TRUE(query_of(R"("open quote)").quotes.empty());
 }
 
@@ -124,6 +125,28 @@ TEST(query, is_bounded) {
     std::string long_text;
     for (int i = 0; i < 100'000; ++i) long_text += "w" + std::to_string(i) + " ";
     EXPECT_LE(query_of(long_text).words.size(), query_words_max);
+}
+
+bool asks_for(const SearchQuery& query, std::string_view word) {
+    return std::ranges::find(query.words, word, &AskedWord::shown) != query.words.end();
+}
+
+TEST(query, that_is_too_long_keeps_both_its_ends) {
+    std::string log;
+    for (int i = 0; i < 400; ++i) log += "x" + std::to_string(i) + (i == 200 ? " locker " : " ");
+    const std::string question = "What is my locker code at the gym?";
+    for (const std::string& text : {log + question, question + log, log + log + question + log}) {
+        const SearchQuery query = query_of(text);
+        EXPECT_TRUE(query.cut);
+        EXPECT_EQ(query.words.size(), query_words_max);
+    }
+    EXPECT_TRUE(asks_for(query_of(log + question), "locker"));
+    EXPECT_TRUE(asks_for(query_of(question + log), "gym"));
+    EXPECT_FALSE(query_of(question + question).cut);
+    const std::string page(query_bytes_max, 'a');
+    const SearchQuery huge = query_of("gym \"" + page + page + page + "\" locker");
+    EXPECT_TRUE(huge.cut && huge.quotes.empty());
+    EXPECT_TRUE(asks_for(huge, "gym") && asks_for(huge, "locker"));
 }
 
 TEST(query, of_pairs_does_not_ask_for_single_characters) {

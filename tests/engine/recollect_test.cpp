@@ -56,6 +56,16 @@ TEST(recollect, quotes_what_is_out_of_the_view_before_the_question) {
     EXPECT_LE(quoted.tokens, 420u);
 }
 
+TEST(recollect, hears_the_question_behind_a_long_text) {
+    Memory memory = long_talk();
+    std::string log;
+    for (int i = 0; i < 400; ++i) log += "step" + std::to_string(i) + "x ";
+    const Begun begun = ask(memory, log + ". What is my dog allergic to?");
+    const auto quoted = std::ranges::find(begun.view.items, ItemKind::recalled, &Item::kind);
+    ASSERT_NE(quoted, begun.view.items.end());
+    EXPECT_NE(text_of(quoted->message).find("My dog Rex"), std::string::npos);
+}
+
 TEST(recollect, asks_for_words_that_are_common_in_another_language_only) {
     EXPECT_EQ(telling_words("What about the dog?"), "dog ");  // a small word in Danish
     EXPECT_EQ(telling_words("Und was ist mit dem Hund?"), "Hund ");

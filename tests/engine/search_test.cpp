@@ -90,6 +90,27 @@ TEST(search, filters_by_role_tool_time_and_metadata) {
     EXPECT_EQ(in({.metadata = {{"topic", "food"}}}), Found{});
 }
 
+TEST(search, asks_for_quotes_word_by_word) {
+    Memory memory = talk({"Hello, world!", "the cat sleeps", "the cats run"});
+    EXPECT_EQ(found(memory, {.query = "\"hello world\""}), Found{"alice:1"});
+    EXPECT_EQ(found(memory, {.query = "\"cats\""}), Found{"alice:3"});
+    EXPECT_EQ(found(memory, {.query = "\"the cat\""}), Found{"alice:2"});
+    EXPECT_EQ(found(memory, {.query = "\"cat slee\""}), Found{});
+    EXPECT_EQ(found(memory, {.query = "\"cats sleep\" hello"}), Found{});
+}
+
+TEST(search, tells_when_a_query_is_cut) {
+    Memory memory = talk({"My locker code at the gym is 4711"});
+    std::string log;
+    for (int i = 0; i < 400; ++i) log += "x" + std::to_string(i) + " ";
+    const auto page = memory.search({.tenant = "t", .query = log + ". What is my locker code?"});
+    ASSERT_TRUE(page.has_value());
+    EXPECT_EQ(page->hits.size(), 1u);
+    ASSERT_EQ(page->warnings.size(), 1u);
+    EXPECT_TRUE(page->warnings[0].starts_with("the query is too long"));
+    EXPECT_TRUE(memory.search({.tenant = "t", .query = "locker"})->warnings.empty());
+}
+
 TEST(search, pages_without_gaps_or_repeats) {
     Memory memory = open_memory();
     for (int i = 0; i < 25; ++i) say(memory, alice, user("apple number " + std::to_string(i)));

@@ -52,6 +52,16 @@ TEST_F(SearchRoute, refuses_what_it_does_not_know) {
     EXPECT_EQ(client.ask("GET", "/api/v1/search?q=x&mode=vector").status(), 422);
 }
 
+TEST_F(SearchRoute, warns_of_a_query_that_is_cut) {
+    std::string words;
+    for (int i = 0; i < 300; ++i) words += "x" + std::to_string(i) + "+";
+    const Told told = client.ask("GET", "/api/v1/search?q=" + words + "oslo");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_TRUE(told.header("x-warnings").contains("the query is too long"));
+    EXPECT_EQ(told.text("first_id"), "a:1");
+    EXPECT_EQ(client.ask("GET", "/api/v1/search?q=oslo").header("x-warnings"), "");
+}
+
 TEST_F(SearchRoute, takes_operators_as_text) {
     for (const std::string_view query : {"%22%22%22", "NEAR(a%20b)", "%27%3BDROP%20TABLE", "%00",
                                          "*%20OR%20*", "col%3Agate", "%ff%fe"})
