@@ -2,7 +2,6 @@
 // index anew from the log.
 #include "palimpsest/search.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/time.h"
@@ -16,15 +15,15 @@ namespace {
 constexpr Flag search_flag_rows[] = {
     {"in", "ID", "Only this conversation."},
     {"owner", "NAME", "Only conversations of this owner."},
-    {"role", "ROLE", "Only what this role said: user, assistant, tool, system."},
+    {"role", "ROLE", "Only what this role said: user, assistant, tool, system, other."},
     {"tool", "NAME", "Only calls and results of this tool."},
     {"after", "TIME", "Said at this time or later, as 2026-01-31T09:30:00Z."},
     {"before", "TIME", "Said before this time."},
     {"meta", "KEY=VALUE", "Only conversations whose metadata has this; may be repeated.", true},
     {"in-view", "", "Only what the model is still sent as it was said."},
     {"out-of-view", "", "Only what it is not sent any more."},
-    {"limit", "N", "How many results; 10 unless given."},
-    {"offset", "N", "Leave out so many of the best."},
+    {"limit", "N", "How many results, at most 1000; 10 unless given."},
+    {"offset", "N", "Leave out so many of the best, at most 10000."},
     {"mode", "MODE", "lexical, vector or hybrid."},
     {"explain", "", "Show what the score is made of."},
 };
@@ -42,11 +41,11 @@ Result<std::optional<Time>> time_flag(const Arguments& arguments, std::string_vi
 Result<std::optional<Role>> role_flag(const Arguments& arguments) {
     const auto name = arguments.get("role");
     if (!name) return std::optional<Role>();
-    for (const Role role : {Role::system, Role::user, Role::assistant, Role::tool})
+    for (const Role role : {Role::system, Role::user, Role::assistant, Role::tool, Role::other})
         if (role_name(role) == *name) return std::optional<Role>(role);
     return fail(
         ErrorCode::invalid_request,
-        "--role \"" + clipped(*name, 40) + "\" is not one of: system, user, assistant, tool",
+        "--role \"" + clipped(*name, 40) + "\" is not one of: system, user, assistant, tool, other",
         "--role");
 }
 
@@ -73,21 +72,25 @@ Result<SearchRequest> request_of(const Invocation& call) {
     PAL_TRY(after, time_flag(call.arguments, "after"));
     PAL_TRY(before, time_flag(call.arguments, "before"));
     PAL_TRY(metadata, parse_pairs(call.arguments.all("meta")));
-    PAL_TRY(limit, call.arguments.number("limit"));
-    PAL_TRY(offset, call.arguments.number("offset"));
+    PAL_TRY(limit, parse_count(call.arguments, "limit", 10, 1000, 0));
+    PAL_TRY(offset, parse_count(call.arguments, "offset", 0, 10'000, 0));
     PAL_TRY(mode, mode_flag(call.arguments));
     request.role = role;
     request.after = after;
     request.before = before;
     request.metadata = std::move(metadata);
-    request.limit = std::min<std::uint64_t>(limit.value_or(10), 1000);
-    request.offset = offset.value_or(0);
+    request.limit = limit;
+    request.offset = offset;
     request.mode = mode;
     const bool in = call.arguments.has("in-view"), out = call.arguments.has("out-of-view");
     if (in && out)
         return fail(ErrorCode::invalid_request, "--in-view and --out-of-view exclude each other");
     if (in || out) request.in_view = in;
     return request;
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+    return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
 // The marks are put around text that was made safe, or they would be taken for its own.
@@ -149,7 +152,7 @@ Result<int> run_search(Invocation& call) {
                                                       std::to_string(best.seq.value)));
     }
     if (!call.json() && page.hits.empty())
-        call.out.line("nothing found in " + std::to_string(page.conversations) + " conversations");
+        call.out.line("nothing found in " + counted(page.conversations, "conversation"));
     return 0;
 }
 
@@ -173,10 +176,10 @@ Result<int> run_reindex(Invocation& call) {
         call.out.json_line(std::move(text));
         return 0;
     }
-    call.out.line(std::to_string(done->messages) + " messages of " +
-                  std::to_string(done->conversations) + " conversations, " +
-                  std::to_string(done->words) + " words" +
-                  (done->vectors ? ", " + std::to_string(done->vectors) + " vectors" : ""));
+    call.out.line(counted(done->messages, "message") + " of " +
+                  counted(done->conversations, "conversation") + ", " +
+                  counted(done->words, "word") +
+                  (done->vectors ? ", " + counted(done->vectors, "vector") : ""));
     return 0;
 }
 

@@ -76,9 +76,10 @@ Result<Seq> parse_seq(std::string_view text);
 Result<Range> parse_range(std::string_view text);
 // "a,b": its parts; empty ones are left out.
 std::vector<std::string> split_list(std::string_view text);
-// The whole number from 1 to `most` that a flag gives; `otherwise` without the flag.
+// The whole number from `least` to `most` that a flag gives; `otherwise` without the flag.
 Result<std::uint64_t> parse_count(const Arguments& arguments, std::string_view flag,
-                                  std::uint64_t otherwise, std::uint64_t most);
+                                  std::uint64_t otherwise, std::uint64_t most,
+                                  std::uint64_t least = 1);
 // What `--meta k=v`, given any number of times, says; and the same as a JSON object of strings.
 Result<std::map<std::string, std::string>> parse_pairs(const std::vector<std::string>& pairs);
 Result<std::string> parse_metadata(const std::vector<std::string>& pairs);

@@ -82,17 +82,18 @@ std::vector<std::string> split_list(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_count(const Arguments& arguments, std::string_view flag,
-                                  std::uint64_t otherwise, std::uint64_t most) {
+                                  std::uint64_t otherwise, std::uint64_t most,
+                                  std::uint64_t least) {
     const auto text = arguments.get(flag);
     if (!text) return otherwise;
     std::uint64_t number = 0;
     const auto read = std::from_chars(text->data(), text->data() + text->size(), number);
     const bool whole = read.ec == std::errc() && read.ptr == text->data() + text->size();
-    if (whole && number >= 1 && number <= most) return number;
-    return fail(
-        ErrorCode::invalid_request,
-        "--" + std::string(flag) + " takes a whole number from 1 to " + std::to_string(most),
-        std::string(flag));
+    if (whole && number >= least && number <= most) return number;
+    return fail(ErrorCode::invalid_request,
+                "--" + std::string(flag) + " takes a whole number from " + std::to_string(least) +
+                    " to " + std::to_string(most),
+                std::string(flag));
 }
 
 Result<std::map<std::string, std::string>> parse_pairs(const std::vector<std::string>& pairs) {

@@ -123,7 +123,7 @@ constexpr Command table[] = {
     {"search", "QUERY...", "Find any word ever said, best first, and where it was said.",
      read, 0, &search_flags, run_search},
     {"reindex", "", "Make the search index anew from the log.",
-     write, 0, &reindex_flags, run_reindex},
+     read, 0, &reindex_flags, run_reindex},
     {"breakdown", "ID", "Show where tokens and money go, and how far each trigger is.",
      read, 0, &breakdown_flags, run_breakdown},
     {"diff", "ID [ID2]", "Show two views beside each other: two positions or two branches.",

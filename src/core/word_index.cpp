@@ -69,6 +69,7 @@ void WordIndex::add_row(const IndexedText& message, std::uint32_t positions) {
     row.first_passage = static_cast<std::uint32_t>(passages_.size());
     row.words = positions;
     row.role = static_cast<std::uint8_t>(message.role);
+    row.results = message.results ? 1 : 0;
     const bool pause =
         !messages_.empty() && row.at_ms - messages_.back().at_ms > stretch_gap.count();
     if (stretches_.empty() || pause || in_stretch_ >= stretch_messages_max) {

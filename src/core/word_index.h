@@ -33,6 +33,7 @@ struct IndexedText {
     Role role = Role::user;
     std::string_view text = {};
     std::vector<std::string_view> tools = {};  // names of the tools that it calls or answers
+    bool results = false;                      // has results of tools, whatever its role is
 };
 
 struct MessageRow {
@@ -42,7 +43,8 @@ struct MessageRow {
     std::uint32_t stretch = 0;  // what was said together: no long pause, not too much
     std::uint32_t words = 0;
     std::uint8_t role = 0;
-    std::uint8_t unused[7] = {};
+    std::uint8_t results = 0;  // 1: has results of tools
+    std::uint8_t unused[6] = {};
 };
 struct PassageRow {
     std::uint32_t message = 0;  // its place among the messages

@@ -55,7 +55,7 @@ public:
         PAL_TRY(places, search_places(*state_.store, request_));
         places_ = std::move(places);
         asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
-        page_.conversations = places_.size();
+        page_.conversations = conversations_of(places_);
         IndexQuery query;
         query.text = request_.query;
         for (const SearchPlace& place : places_) query.scopes.push_back(place.scope);
@@ -230,6 +230,7 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
     all.tenant = request.tenant;
     PAL_TRY(places, search_places(*state_->store, all));
     Reindexed done;
+    done.conversations = conversations_of(places);
     std::uint64_t sealed = 0;
     std::uint64_t all_messages = 0, before = 0;
     for (const SearchPlace& place : places) all_messages += place.scope.header.messages;
@@ -250,7 +251,6 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
             done.vectors += facts->vectors;
             sealed += facts->sealed;
         }
-        ++done.conversations;
         tell(before += here);
     }
     if (sealed > 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/metadata.h"
 
@@ -81,6 +82,13 @@ Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest
     }
     for (const Header& header : headers) PAL_CHECK(add_ancestors(store, header, by_log, places));
     return places;
+}
+
+std::size_t conversations_of(const std::vector<SearchPlace>& places) {
+    std::set<std::string_view> names;
+    for (const SearchPlace& place : places)
+        if (!place.shown.name.id.empty()) names.insert(place.shown.name.id);
+    return names.size();
 }
 
 }  // namespace palimpsest

@@ -15,6 +15,9 @@ struct SearchPlace {
 // not_found when the conversation that is named is not there.
 Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest& request);
 
+// How many conversations they are, which may share logs.
+std::size_t conversations_of(const std::vector<SearchPlace>& places);
+
 // Every conversation of the tenant (or of one owner), also nameless logs that forks stand on.
 Result<std::vector<Header>> all_headers(Store& store, const ListQuery& query);
 

@@ -83,7 +83,8 @@ void LogWords::add(const Entry& entry, Stemmer& stemmer, bool index) {
     if (is_recalled(said->message)) return;  // Its words are found where they were said.
     const SearchText text = search_text(said->message);
     if (calls_.size() > calls_max) calls_.clear();
-    IndexedText message{entry.seq, entry.at, said->message.shape.role, text.text, {}};
+    const Shape& shape = said->message.shape;
+    IndexedText message{entry.seq, entry.at, shape.role, text.text, {}, !shape.results.empty()};
     for (const SearchText::ToolUse& use : text.tools) {
         if (!use.name.empty()) calls_[use.id] = use.name;
         if (const auto name = calls_.find(use.id); name != calls_.end())

@@ -11,6 +11,9 @@ std::string speaker_of(const Message& message) {
     const std::string_view raw = view_of(message.raw);
     if (message.shape.role == Role::tool || !raw.contains("\"name\"")) return {};
     const auto document = parse_json(raw);
+    // An item that is no message names what it calls.
+    const auto type = document ? document->root().find("type") : std::nullopt;
+    if (type && type->is_string() && type->string() != "message") return {};
     const auto name = document ? document->root().find("name") : std::nullopt;
     return name && name->is_string() ? std::string(name->string()) : std::string();
 }

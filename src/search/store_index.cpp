@@ -29,6 +29,11 @@ std::set<std::uint32_t> messages_with_tool(const WordIndex& index, std::string_v
     return places;
 }
 
+// Some formats put the results of tools into what the user says.
+bool has_role(const MessageRow& row, Role role) {
+    return static_cast<Role>(row.role) == role || (role == Role::tool && row.results != 0);
+}
+
 RowFilter filter_of(const IndexQuery& query, const std::vector<RankScope>& scopes) {
     std::vector<std::set<std::uint32_t>> by_tool;
     if (!query.tool.empty())
@@ -38,7 +43,7 @@ RowFilter filter_of(const IndexQuery& query, const std::vector<RankScope>& scope
     return
         [&query, &scopes, by_tool = std::move(by_tool)](std::size_t scope, const MessageRow& row) {
             const Time at{Duration(row.at_ms)};
-            if (query.role && static_cast<Role>(row.role) != *query.role) return false;
+            if (query.role && !has_role(row, *query.role)) return false;
             if ((query.after && at < *query.after) || (query.before && at >= *query.before))
                 return false;
             if (by_tool.empty()) return true;

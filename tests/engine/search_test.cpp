@@ -90,6 +90,32 @@ TEST(search, filters_by_role_tool_time_and_metadata) {
     EXPECT_EQ(in({.metadata = {{"topic", "food"}}}), Found{});
 }
 
+TEST(search, finds_results_by_the_role_of_tools_where_users_bring_them) {
+    Memory memory = open_memory();
+    const auto done = memory.append(
+        alice,
+        {.messages =
+             R"([{"role":"user","content":"find apples"},{"role":"assistant","content":[)"
+             R"({"type":"tool_use","id":"c1","name":"look","input":{}}]},{"role":"user","content":[)"
+             R"({"type":"tool_result","tool_use_id":"c1","content":"apples found"}]}])",
+         .format = FormatId::anthropic});
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    EXPECT_EQ(found(memory, {.query = "apples", .role = Role::tool}), Found{"alice:3"});
+}
+
+TEST(search, names_a_called_function_once) {
+    Memory memory = open_memory();
+    const auto done = memory.append(
+        alice, {.messages = R"([{"type":"function_call","call_id":"c1","name":"look",)"
+                            R"("arguments":"{}"},{"type":"function_call_output","call_id":"c1",)"
+                            R"("output":"done"}])",
+                .format = FormatId::openai_responses});
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    const auto page = memory.search({.tenant = "t", .query = "look", .limit = 1});
+    ASSERT_TRUE(page.has_value() && page->hits.size() == 1);
+    EXPECT_EQ(page->hits[0].snippet, "look {}");
+}
+
 TEST(search, asks_for_quotes_word_by_word) {
     Memory memory = talk({"Hello, world!", "the cat sleeps", "the cats run"});
     EXPECT_EQ(found(memory, {.query = "\"hello world\""}), Found{"alice:1"});
@@ -109,6 +135,17 @@ TEST(search, tells_when_a_query_is_cut) {
     ASSERT_EQ(page->warnings.size(), 1u);
     EXPECT_TRUE(page->warnings[0].starts_with("the query is too long"));
     EXPECT_TRUE(memory.search({.tenant = "t", .query = "locker"})->warnings.empty());
+}
+
+TEST(search, counts_conversations_and_not_their_logs) {
+    Memory memory = talk({"shared pineapple", "yes"});
+    ASSERT_TRUE(memory.fork(alice, bob, Seq{2}).has_value());
+    EXPECT_EQ(memory.search({.tenant = "t", .query = "x", .conversation_id = "bob"})->conversations,
+              1u);
+    EXPECT_EQ(memory.search({.tenant = "t", .query = "x"})->conversations, 2u);
+    ASSERT_TRUE(memory.erase(alice).has_value());
+    EXPECT_EQ(memory.search({.tenant = "t", .query = "x"})->conversations, 1u);
+    EXPECT_EQ(memory.reindex({.tenant = "t"})->conversations, 1u);
 }
 
 TEST(search, pages_without_gaps_or_repeats) {

@@ -69,6 +69,10 @@ class Search(PalTest):
         self.assertEqual([r["seq"] for r in found], [2])
         self.assertEqual(self.ok("search", "gate", "--limit", "0", "--json").out, "")
         self.fails(2, "invalid_request", "search", "x", "--role", "nobody")
+        self.assertEqual(self.ok("search", "gate", "--role", "other", "--json").out, "")
+        self.fails(2, "invalid_request", "search", "x", "--limit", "1001")
+        self.fails(2, "invalid_request", "search", "x", "--offset", "18446744073709551615")
+        self.assertEqual(self.ok("search", "xylophone", "--in", "a").out, "nothing found in 1 conversation\n")
         self.fails(4, "not_found", "search", "x", "--in", "absent")
         self.fails(2, "unprocessable", "search", "x", "--mode", "vector")
 
@@ -83,6 +87,12 @@ class Search(PalTest):
         self.ok("scrub", "a", "1")
         self.ok("erase", "b")
         self.assertEqual(self.ok("search", "oslo", "--json").out, "")
+
+
+class Reindex(PalTest):
+    def test_refuses_a_store_that_is_not_there_and_makes_none(self):
+        self.fails(4, "not_found", "reindex")
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Append(PalTest):
