@@ -109,7 +109,7 @@ TEST(quotes, in_the_index_are_those_of_the_texts) {
             text += words[random() % words.size()] + (random() % 4 ? " " : ", ");
         return text;
     };
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 12; ++round) {
         Texts texts;
         for (int t = 0; t < 20; ++t) texts.push_back(some(300));
         (void)having(texts, "\"" + some(4) + "\"");
