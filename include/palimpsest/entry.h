@@ -85,7 +85,8 @@ struct PinEntry {
 };
 struct RetractEntry {  // hidden by hand
     Range range = {};
-    std::vector<Seq> also = {};  // the rest of groups that the range would split, outside of it
+    // Outside of it: the rest of groups that the range would split, and what quotes it.
+    std::vector<Seq> also = {};
     std::string reason = {};
     Basis basis = {};
 };

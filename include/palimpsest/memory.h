@@ -387,7 +387,8 @@ public:
     // Pins the whole group that the message is in.
     Result<Seq> pin(const ConversationId& name, Seq message, const WriteOptions& write = {});
     Result<Seq> unpin(const ConversationId& name, Seq message, const WriteOptions& write = {});
-    // Hides messages, undoably. A range that would split a group is widened to whole groups.
+    // Hides messages, undoably. A range that would split a group is widened to whole groups. What
+    // quotes them (recalled, or an answer of the tools recall and search_memory) is hidden as well.
     Result<Seq> retract(const ConversationId& name, Range messages, std::string_view reason = {},
                         const WriteOptions& write = {});
     Result<Seq> rewind(const ConversationId& name, Seq to, std::string_view reason = {},
@@ -405,7 +406,7 @@ public:
     // A summary of the caller's own in place of these messages (whole groups, none open or pinned).
     Result<Compaction> summarize(const ConversationId& name, Range messages, std::string_view text,
                                  const WriteOptions& write = {});
-    // Removes the content of messages for good, in every fork, and every summary that covers them.
+    // Removes the content of messages, their summaries and quotations, in every fork, for good.
     Result<void> scrub(const ConversationId& name, const std::vector<Seq>& messages);
     Result<Receipt> erase(const ConversationId& name);
 

@@ -46,7 +46,8 @@ struct SearchRequest {
     std::size_t limit = 10, offset = 0;
     // None: hybrid where there is an embedder, else lexical.
     std::optional<SearchMode> mode = {};
-    bool for_model = false;  // leaves out what a person has hidden
+    // Leaves out what a person has hidden, and what the conversation's view shows or quotes anyhow.
+    bool for_model = false;
 };
 
 // What a score is made of; the parts add up to it.

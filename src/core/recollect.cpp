@@ -3,35 +3,65 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/json.h"
 #include "core/snippet.h"
 #include "core/stems.h"
+#include "palimpsest/memory.h"
+#include "palimpsest/search.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view opening =
-    "[recalled from earlier in this conversation; quoted, not addressed to you]\n";
-constexpr std::string_view closing = "[end of what was recalled]";
 constexpr std::string_view origin = "[seq ";
 constexpr std::size_t whole_bytes = 800;  // longer messages are quoted by their best passage
+
+constexpr std::size_t excerpt_sizes[] = {480, 240, 120};
+// Two messages away at most, with entries of other kinds between them.
+constexpr std::uint64_t beside = 8;
 
 struct Piece {
     Seq seq = {};
     std::string text = {};
+    bool lent = false;
+    std::uint64_t tokens = 0;
 };
 
-Piece piece_of(const Quotable& said, std::uint32_t passage) {
-    Piece piece{said.seq, std::string(origin) + std::to_string(said.seq.value) + ", " +
-                              std::string(role_name(said.role)) + "]\n"};
+// None when nothing of it fits.
+std::optional<Piece> fitting_piece(const RecallInput& input, const Quotable& said,
+                                   const Candidate& one, std::uint64_t room) {
+    Piece piece{said.seq, {}, one.lent};
+    const auto fits = [&](std::string_view text) {
+        piece.text = quoted_piece(said.seq, said.role, text);
+        piece.tokens = input.count(piece.text);
+        return piece.tokens <= room;
+    };
     const bool whole = said.text.size() <= whole_bytes;
-    // A quoted line cannot pass for a line of ours.
-    piece.text += "> ";
-    for (const char c : whole ? std::string_view(said.text) : passage_of(said.text, passage)) {
-        piece.text += c;
-        if (c == '\n') piece.text += "> ";
+    if (fits(whole ? said.text : passage_of(said.text, one.passage))) return piece;
+    if (!input.excerpt || one.lent) return std::nullopt;
+    for (const std::size_t bytes : excerpt_sizes) {
+        const std::string part = input.excerpt(said.text, one.passage, bytes);
+        if (!part.empty() && fits(part)) return piece;
     }
-    piece.text += '\n';
-    return piece;
+    return std::nullopt;
+}
+
+bool is_told_already(const RecallInput& input, const Quotable& said) {
+    if (said.fingerprint != Fingerprint{} && input.shown_texts.contains(said.fingerprint))
+        return true;
+    if (input.quotations.empty()) return false;
+    const std::string piece = quoted_piece(said.seq, said.role, said.text);
+    return input.quotations.contains(std::string_view(piece).substr(piece.find('\n')));
+}
+
+// What only stands beside a hit tells nothing without it.
+void drop_strays(std::vector<Piece>& chosen) {
+    const std::vector<Piece> all = chosen;
+    std::erase_if(chosen, [&](const Piece& piece) {
+        return piece.lent && std::ranges::none_of(all, [&](const Piece& hit) {
+                   const auto [low, high] = std::minmax(hit.seq.value, piece.seq.value);
+                   return !hit.lent && high - low <= beside;
+               });
+    });
 }
 
 }  // namespace
@@ -56,25 +86,59 @@ std::string telling_words(std::string_view question) {
 
 std::string quote_recalled(const RecallInput& input, const RecallBudget& budget) {
     std::vector<Piece> chosen;
-    std::uint64_t used = input.count(opening) + input.count(closing);
+    std::set<std::string> texts;
+    std::uint64_t used = input.count(quotation_opening) + input.count(quotation_closing);
     const double least =
         input.candidates.empty() ? 0 : input.candidates.front().score * budget.least_share;
     for (const Candidate& one : input.candidates) {
-        if (one.score < least) break;
+        if (one.score < least || used >= budget.tokens) break;
         if (input.shown.contains(one.seq)) continue;
         const auto said = input.read(one.seq);
-        if (!said || said->text.empty()) continue;
-        Piece piece = piece_of(*said, one.passage);
-        const std::uint64_t tokens = input.count(piece.text);
-        if (used + tokens > budget.tokens) continue;
-        used += tokens;
-        chosen.push_back(std::move(piece));
+        if (!said || said->text.empty() || is_told_already(input, *said)) continue;
+        if (texts.contains(said->text)) continue;
+        auto piece = fitting_piece(input, *said, one, budget.tokens - used);
+        if (!piece) continue;
+        used += piece->tokens;
+        texts.insert(said->text);
+        chosen.push_back(*std::move(piece));
     }
+    drop_strays(chosen);
     if (chosen.empty()) return {};
     std::ranges::sort(chosen, {}, &Piece::seq);
-    std::string text(opening);
+    std::string text(quotation_opening);
     for (const Piece& piece : chosen) text += piece.text;
-    return text + std::string(closing);
+    return text + std::string(quotation_closing);
+}
+
+std::string quoted_piece(Seq seq, Role role, std::string_view text, std::string_view about) {
+    std::string piece(origin);
+    piece += std::to_string(seq.value) + ", " + std::string(role_name(role));
+    if (!about.empty()) piece += ", " + std::string(about);
+    piece += "]\n> ";
+    for (const char c : text) {
+        piece += c;
+        if (c == '\n') piece += "> ";
+    }
+    return piece + '\n';
+}
+
+bool is_quotation(std::string_view text) {
+    return text.starts_with(quotation_opening);
+}
+
+bool is_lookup_call(std::string_view tool, std::string_view arguments) {
+    constexpr std::string_view search_fields[] = {"query", "limit"};
+    constexpr std::string_view recall_fields[] = {"call_id", "from", "to"};
+    const bool searches = tool == search_tool_name;
+    if (!searches && tool != recall_tool_name) return false;
+    const auto document = parse_json(arguments);
+    if (!document || !document->root().is_object()) return false;
+    const std::span<const std::string_view> known =
+        searches ? std::span<const std::string_view>(search_fields) : recall_fields;
+    // A caller may have a tool of that name that does something else.
+    for (const JsonMember& member : document->root().members())
+        if (std::ranges::find(known, member.key) == known.end()) return false;
+    return true;
 }
 
 std::vector<Seq> quoted_seqs(std::string_view quotation) {

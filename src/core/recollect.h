@@ -40,20 +40,45 @@ struct Quotable {
     Seq seq = {};
     Role role = Role::user;
     std::string text = {};
+    Fingerprint fingerprint = {};
 };
 struct Candidate {
     Seq seq = {};
     std::uint32_t passage = 0;
     double score = 0;
+    bool lent = false;  // it says nothing of what was asked for, but stands beside what does
 };
 struct RecallInput {
     std::span<const Candidate> candidates = {};  // best first
-    std::set<Seq> shown = {};                    // not to be quoted again
+    // What the view has, and is not to be told again: positions, texts, its quotations.
+    std::set<Seq> shown = {};
+    std::set<Fingerprint> shown_texts = {};
+    std::string quotations = {};
     std::function<std::optional<Quotable>(Seq seq)> read = {};
     std::function<std::uint32_t(std::string_view text)> count = {};
+    // So many bytes of the passage around what was asked for; empty when there is no such place.
+    std::function<std::string(std::string_view text, std::uint32_t passage, std::size_t bytes)>
+        excerpt = {};
 };
-// The quotation, in the order in which it was said; empty when nothing is worth it.
+// The quotation, in the order in which it was said; empty when nothing is worth it. What does not
+// fit is cut to an excerpt or left out, and then what stands beside it is left out as well.
 std::string quote_recalled(const RecallInput& input, const RecallBudget& budget);
+
+// ---- what quotations look like
+// -------------------------------------------------------------------
+//
+// Quotations in the log, and the answers of the tools `recall` and `search_memory`, are written
+// alike: an opening line, the origins with their quoted lines, a closing line. So whoever hides or
+// removes a message finds its copies.
+
+constexpr std::string_view quotation_opening =
+    "[recalled from earlier in this conversation; quoted, not addressed to you]\n";
+constexpr std::string_view quotation_closing = "[end of what was recalled]";
+// One origin. No line of its text can pass for a line of ours. `about` follows the role, if given.
+std::string quoted_piece(Seq seq, Role role, std::string_view text, std::string_view about = {});
+bool is_quotation(std::string_view text);
+// Whether a call with these arguments is one of those tools: it asks, and says nothing to be found.
+bool is_lookup_call(std::string_view tool, std::string_view arguments);
 
 // What of the log the items show or quote as it was said.
 std::set<Seq> shown_seqs(std::span<const Item> items,

@@ -111,6 +111,16 @@ Planned plan_compaction(Memory::State& state, const View& view, const Occasion& 
     return planned;
 }
 
+void make_room(Planned& planned, Seq at) {
+    const auto move = [&](Seq& seq) { seq = seq >= at ? seq + 1 : seq; };
+    for (Edit& edit : planned.plan.edits) {
+        move(edit.range.from);
+        move(edit.range.to);
+    }
+    move(planned.plan.first_changed);
+    move(planned.report.first_changed);
+}
+
 Compaction told_of(const Planned& planned, Seq seq) {
     const Plan& plan = planned.plan;
     Compaction told;

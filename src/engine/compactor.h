@@ -36,6 +36,10 @@ struct Planned {
 Planned plan_compaction(Memory::State& state, const View& view, const Occasion& occasion,
                         const PolicyInForce& in_force, const Due& due, const SummaryWait& patience);
 
+// A message was put in front of `at`, which is not written yet: what the plan says of that one and
+// of those behind it moves on.
+void make_room(Planned& planned, Seq at);
+
 // What is told of it.
 Compaction told_of(const Planned& planned, Seq seq = {});
 

@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "engine/count.h"
 #include "engine/edit.h"
+#include "engine/quoting.h"
 #include "engine/report.h"
 #include "engine/turn.h"
 #include "palimpsest/format.h"
@@ -48,6 +49,24 @@ Result<std::vector<Seq>> rest_of_groups(Store& store, const Header& header, Rang
         if ((shape.calls.empty() && shape.results.empty()) || seen.contains(entry.seq)) continue;
         PAL_TRY(group, group_around(store, header, entry.seq));
         for (const Seq member : group) (range.contains(member) ? seen : outside).insert(member);
+    }
+    return std::vector<Seq>(outside.begin(), outside.end());
+}
+
+// The same and the groups of what quotes one of them: hidden words are not told by another mouth.
+Result<std::vector<Seq>> hidden_along(Store& store, const Header& header, Range range) {
+    PAL_TRY(rest, rest_of_groups(store, header, range));
+    std::set<Seq> outside(rest.begin(), rest.end());
+    PAL_TRY(quoting,
+            read_quoting([&](const ReadQuery& query) { return read_lineage(store, header, query); },
+                         outside.empty() ? range.from : std::min(range.from, *outside.begin()),
+                         header.end));
+    const auto is_gone = [&](Seq seq) { return range.contains(seq) || outside.contains(seq); };
+    for (const Quoting& one : quoting) {
+        if (is_gone(one.seq) || !quotes_any(one, is_gone)) continue;
+        PAL_TRY(group, group_around(store, header, one.seq));
+        for (const Seq member : group)
+            if (!range.contains(member)) outside.insert(member);
     }
     return std::vector<Seq>(outside.begin(), outside.end());
 }
@@ -109,7 +128,7 @@ Result<Seq> Memory::retract(const ConversationId& name, Range messages, std::str
         "retract " + std::to_string(messages.from.value) + ".." + std::to_string(messages.to.value);
     return seq_of(write_edit(*state_, name, write, request,
                              [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
-                                 PAL_TRY(also, rest_of_groups(*state_->store, header, messages));
+                                 PAL_TRY(also, hidden_along(*state_->store, header, messages));
                                  return RetractEntry{
                                      messages, std::move(also), std::string(reason), {}};
                              }));

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "core/recollect.h"
 #include "engine/hidden.h"
 #include "engine/load.h"
 #include "engine/recall.h"
@@ -51,14 +52,12 @@ Result<std::vector<Range>> places_of(Store& store, const Header& header, std::st
     return places;
 }
 
-std::string text_of(const Recalled& one) {
-    const std::string where = "[seq " + std::to_string(one.seq.value) + ", " +
-                              std::string(role_name(one.message.shape.role)) + "]\n";
-    return where + std::string(view_of(one.message.raw)) + "\n";
-}
+constexpr ToolArgument recall_arguments[] = {{"call_id"}, {"from", true}, {"to", true}};
+constexpr std::string_view recall_usage =
+    R"(recall takes {"call_id": text} or {"from": number, "to": number}: positions from 1 on)";
 
 Result<RecallQuery> query_of(std::string_view arguments) {
-    PAL_TRY(document, parse_json(arguments));
+    PAL_TRY(document, read_arguments(arguments, recall_arguments, recall_usage));
     const JsonValue root = document.root();
     RecallQuery query;
     if (const auto id = root.find("call_id"); id && id->is_string()) query.call_id = id->string();
@@ -69,7 +68,17 @@ Result<RecallQuery> query_of(std::string_view arguments) {
     };
     query.range = {place("from"), place("to")};
     if (query.range.to == Seq{}) query.range.to = query.range.from;
+    if (query.call_id.empty() == (query.range.from == Seq{}))
+        return fail(ErrorCode::invalid_request, std::string(recall_usage));
     return query;
+}
+
+std::string what_was_asked(const RecallQuery& query) {
+    if (!query.call_id.empty()) return "call '" + query.call_id + "'";
+    const std::string from = std::to_string(query.range.from.value);
+    return query.range.from == query.range.to
+               ? "message at seq " + from
+               : "message from seq " + from + " to " + std::to_string(query.range.to.value);
 }
 
 }  // namespace
@@ -93,13 +102,15 @@ Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const R
         PAL_TRY(found, places_of(*state_->store, header, query.call_id));
         places = std::move(found);
     }
-    const std::string what = by_range ? "message at seq " + std::to_string(query.range.from.value)
-                                      : "call '" + query.call_id + "'";
+    const std::string what = what_was_asked(query);
     if (places.empty()) return fail(ErrorCode::not_found, "there is no " + what);
     PAL_TRY(
         entries,
         read_lineage(*state_->store, header,
                      {.ranges = places, .kinds = only(EntryKind::message), .limit = query.limit}));
+    if (entries.empty())
+        return fail(ErrorCode::not_found, "there is no " + what + "; the log ends at seq " +
+                                              std::to_string(header.end.value));
     PAL_TRY(hidden, hidden_by_hand(*state_->store, header));
     PAL_TRY(hot, current_view(*state_, header));
     const View view = hot->view();
@@ -117,6 +128,27 @@ Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const R
         return fail(ErrorCode::not_found,
                     "there is no " + what + " that may be shown: it was hidden or removed");
     return recalled;
+}
+
+Result<JsonDocument> read_arguments(std::string_view arguments, std::span<const ToolArgument> known,
+                                    std::string_view usage) {
+    const auto refuse = [&](const std::string& why) {
+        return fail(ErrorCode::invalid_request, why + "; " + std::string(usage));
+    };
+    auto document = parse_json(arguments);
+    if (!document) return refuse("the arguments are not JSON: " + document.error().message);
+    if (!document->root().is_object()) return refuse("the arguments are not an object");
+    for (const JsonMember& member : document->root().members()) {
+        const auto one = std::ranges::find(known, member.key, &ToolArgument::name);
+        if (one == known.end())
+            return refuse("there is no argument '" + std::string(member.key) + "'");
+        const bool fits =
+            one->is_number ? member.value.integer().has_value() : member.value.is_string();
+        if (!fits && !member.value.is_null())
+            return refuse("'" + std::string(member.key) + "' is not a " +
+                          (one->is_number ? "whole number" : "text"));
+    }
+    return document;
 }
 
 std::string function_tool(FormatId format, std::string_view name, std::string_view about,
@@ -155,12 +187,15 @@ std::string Memory::answer_recall(const ConversationId& name, std::string_view a
     if (!query) return "Error: " + query.error().message;
     const auto found = recall(name, *query);
     if (!found) return "Error: " + found.error().message;
-    std::string text;
-    for (const Recalled& one : *found) text += text_of(one);
-    if (text.size() <= answer_bytes_max) return text;
+    std::string text(quotation_opening);
+    for (const Recalled& one : *found)
+        text += quoted_piece(one.seq, one.message.shape.role, view_of(one.message.raw));
     const std::size_t whole = text.size();
-    text.resize(utf8_prefix(text, answer_bytes_max).size());
-    return text + "\n[" + std::to_string(whole - text.size()) + " more bytes are left out]";
+    if (whole > answer_bytes_max) {
+        text.resize(utf8_prefix(text, answer_bytes_max).size());
+        text += "\n[" + std::to_string(whole - text.size()) + " more bytes are left out]\n";
+    }
+    return text + std::string(quotation_closing);
 }
 
 }  // namespace palimpsest

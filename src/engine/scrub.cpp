@@ -1,13 +1,18 @@
 // Scrub: content gone for good, position kept.
 //
-// The message stays where it is with its role and call ids and nothing else. Every edit whose
-// result may hold its words (a rewritten copy, a summary that covers it) loses that result, in the
-// log that owns the message and in all forks below it. All of it is one atomic step of the store.
+// The message stays where it is with its role and call ids and nothing else. So do messages that
+// quote it (quoting.h), however many steps away. Every edit whose result may hold their words (a
+// rewritten copy, a summary that covers one) loses that result. All of this in the log that owns
+// the message and in all forks that share it, as one atomic step of the store.
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 
 #include "base/ids.h"
+#include "core/recollect.h"
 #include "engine/count.h"
+#include "engine/quoting.h"
 #include "engine/state.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -28,7 +33,8 @@ Result<Body> scrubbed_body(const Tokenizer& tokenizer, const Entry& entry) {
     MessageEntry scrubbed = *said;
     PAL_TRY(raw, scrubbed_message(said->message));
     scrubbed.message.raw = raw;
-    scrubbed.message.fingerprint = {};
+    // A quotation stays known as one: its fingerprint tells nothing of its text.
+    if (!is_recalled(said->message)) scrubbed.message.fingerprint = {};
     scrubbed.scrubbed = true;
     PAL_TRY(count, count_message(tokenizer, scrubbed.message));
     scrubbed.message.count = count;
@@ -50,18 +56,20 @@ bool scrub_edits(CompactionEntry& entry, Seq seq, const MessageEntry& left) {
     return changed;
 }
 
-// The log and every log forked from it, however deep.
-Result<std::vector<Header>> family_of(Store& store, const Header& root) {
+// The log and every log forked from it that shares the message, however deep. A fork that branched
+// off before the message never saw it, nor did what was forked from that one.
+Result<std::vector<Header>> sharers_of(Store& store, const Header& owner, Seq seq) {
     std::vector<Header> all;
-    std::deque<Header> open{root};
+    std::deque<Header> open{owner};
     for (; !open.empty(); open.pop_front()) {
         ListQuery query;
-        query.tenant = root.name.tenant;
+        query.tenant = owner.name.tenant;
         query.children_of = open.front().log;
         query.limit = 1000;
         do {
             PAL_TRY(page, store.list(query));
-            for (Header& child : page.headers) open.push_back(std::move(child));
+            for (Header& child : page.headers)
+                if (child.base >= seq) open.push_back(std::move(child));
             query.after = page.next;
         } while (!query.after.empty());
         all.push_back(open.front());
@@ -69,41 +77,78 @@ Result<std::vector<Header>> family_of(Store& store, const Header& root) {
     return all;
 }
 
-Result<void> add_edit_replacements(Store& store, const std::vector<Header>& family, Seq seq,
-                                   const MessageEntry& left, std::vector<Replacement>& out) {
-    for (const Header& log : family) {
-        // A fork that branched off before the message never saw it.
-        if (log.base < seq && log.log != family.front().log) continue;
+// Finds what must be replaced now.
+class ScrubSearch {
+public:
+    explicit ScrubSearch(Memory::State& state) : state_(state), store_(*state.store) {}
+
+    // The messages themselves only if `with_messages`; what quotes them in any case.
+    Result<std::vector<Replacement>> find(const Header& header, const std::vector<Seq>& messages,
+                                          bool with_messages) {
+        for (const Seq seq : messages) {
+            PAL_TRY(owner, owner_of(store_, header, seq));
+            add({owner, seq, with_messages});
+        }
+        for (; !open_.empty(); open_.pop_front()) PAL_CHECK(look_at(open_.front()));
+        return std::move(out_);
+    }
+
+private:
+    struct Place {
+        Header owner = {};
+        Seq seq = {};
+        bool replaced = true;
+    };
+    void add(Place place) {
+        if (seen_.emplace(place.owner.log, place.seq).second) open_.push_back(std::move(place));
+    }
+
+    Result<void> look_at(const Place& place) {
+        PAL_TRY(entry, read_entry(store_, place.owner, place.seq));
+        PAL_TRY(body, scrubbed_body(*state_.tokenizer, entry));
+        PAL_TRY(sharers, sharers_of(store_, place.owner, place.seq));
+        for (const Header& log : sharers) {
+            PAL_CHECK(add_edits(log, place.seq, std::get<MessageEntry>(body)));
+            PAL_CHECK(add_quoting(log, place.seq));
+        }
+        if (place.replaced) out_.push_back({place.owner.log, place.seq, std::move(body)});
+        return {};
+    }
+
+    Result<void> add_edits(const Header& log, Seq seq, const MessageEntry& left) {
         ReadQuery query{.ranges = {{seq + 1, seq_max}}, .kinds = only(EntryKind::compaction)};
-        PAL_TRY(entries, store.read(log.log, query));
+        PAL_TRY(entries, store_.read(log.log, query));
         for (Entry& entry : entries) {
-            const auto same = std::find_if(out.begin(), out.end(), [&](const Replacement& r) {
+            const auto same = std::find_if(out_.begin(), out_.end(), [&](const Replacement& r) {
                 return r.log == log.log && r.seq == entry.seq;
             });
-            Body& body = same != out.end() ? same->body : entry.body;
-            if (scrub_edits(std::get<CompactionEntry>(body), seq, left) && same == out.end())
-                out.push_back({log.log, entry.seq, std::move(body)});
+            Body& body = same != out_.end() ? same->body : entry.body;
+            if (scrub_edits(std::get<CompactionEntry>(body), seq, left) && same == out_.end())
+                out_.push_back({log.log, entry.seq, std::move(body)});
         }
+        return {};
     }
-    return {};
-}
 
-// What must be replaced now; the messages themselves only if `with_messages`.
-Result<std::vector<Replacement>> find_replacements(Memory::State& state, const Header& header,
-                                                   const std::vector<Seq>& messages,
-                                                   bool with_messages) {
-    std::vector<Replacement> out;
-    for (const Seq seq : messages) {
-        PAL_TRY(entry, read_entry(*state.store, header, seq));
-        PAL_TRY(owner, owner_of(*state.store, header, seq));
-        PAL_TRY(body, scrubbed_body(*state.tokenizer, entry));
-        PAL_TRY(family, family_of(*state.store, owner));
-        PAL_CHECK(
-            add_edit_replacements(*state.store, family, seq, std::get<MessageEntry>(body), out));
-        if (with_messages) out.push_back({owner.log, seq, std::move(body)});
+    Result<void> add_quoting(const Header& log, Seq seq) {
+        auto known = quoting_.find(log.log);
+        if (known == quoting_.end()) {
+            PAL_TRY(read, read_quoting([&](const ReadQuery& q) { return store_.read(log.log, q); },
+                                       log.base, log.end));
+            known = quoting_.emplace(log.log, std::move(read)).first;
+        }
+        for (const Quoting& one : known->second)
+            if (quotes_any(one, [&](Seq origin) { return origin == seq; }))
+                add({log, one.seq, true});
+        return {};
     }
-    return out;
-}
+
+    Memory::State& state_;
+    Store& store_;
+    std::deque<Place> open_;
+    std::set<std::pair<LogId, Seq>> seen_;
+    std::map<LogId, std::vector<Quoting>> quoting_;
+    std::vector<Replacement> out_;
+};
 
 }  // namespace
 
@@ -111,10 +156,10 @@ Result<void> Memory::scrub(const ConversationId& name, const std::vector<Seq>& m
     PAL_TRY(header, head(name));
     if (messages.empty())
         return fail(ErrorCode::invalid_request, "no message was named to scrub", "seq");
-    // The first step moves the epoch, so no edit that was planned before it can be written after
-    // it; what slipped in between is found by looking again.
+    // The first step moves the epoch, so no edit or quotation that was planned before it can be
+    // written after it; what slipped in between is found by looking again.
     for (bool first = true;; first = false) {
-        PAL_TRY(replacements, find_replacements(*state_, header, messages, first));
+        PAL_TRY(replacements, ScrubSearch(*state_).find(header, messages, first));
         if (replacements.empty()) return {};
         PAL_CHECK(state_->store->scrub(replacements));
         // The messages lie in one log of the lineage each; their words go with them.

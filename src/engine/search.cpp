@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "core/quotes.h"
+#include "core/recollect.h"
 #include "core/snippet.h"
 #include "engine/hidden.h"
 #include "engine/load.h"
@@ -28,6 +29,7 @@ public:
     struct Row {
         View view = {};
         std::vector<Range> hidden = {};
+        std::string quotations = {};  // that the view has
     };
     Result<const Row*> of(const Header& header) {
         const auto known = rows_.find(header.name);
@@ -38,6 +40,8 @@ public:
         row.view = hot->view();
         PAL_TRY(hidden, hidden_by_hand(*state_.store, fresh));
         row.hidden = std::move(hidden);
+        for (const Item& item : row.view.items)
+            if (item.kind == ItemKind::recalled) row.quotations += search_text(item.message).text;
         return &rows_.emplace(header.name, std::move(row)).first->second;
     }
 
@@ -48,8 +52,8 @@ private:
 
 class SearchRun {
 public:
-    SearchRun(Memory::State& state, const SearchRequest& request)
-        : state_(state), request_(request), shown_(state) {}
+    SearchRun(Memory::State& state, const SearchRequest& request, std::vector<Seq>* seen)
+        : state_(state), request_(request), seen_(seen), shown_(state) {}
 
     Result<SearchPage> run() {
         PAL_TRY(places, search_places(*state_.store, request_));
@@ -119,6 +123,38 @@ private:
         return {};
     }
 
+    // Where it is shown as it was said; nowhere: as whose it is told all the same.
+    struct Showing {
+        ConversationId name = {};
+        bool in_view = false;
+    };
+    Result<Showing> showing_of(const SearchPlace& place, Seq seq) {
+        PAL_TRY(first, shown_.of(place.shown));
+        if (shows(*first, seq)) return Showing{place.shown.name, true};
+        for (const SearchPlace::Sharer& sharer : place.sharers) {
+            if (sharer.upto < seq || sharer.header.name.id.empty()) continue;
+            const auto row = shown_.of(sharer.header);  // It may be gone by now.
+            if (row && shows(**row, seq)) return Showing{sharer.header.name, true};
+        }
+        return Showing{place.shown.name, false};
+    }
+    static bool shows(const Shown::Row& row, Seq seq) {
+        return how_shown(row.view, seq) == "verbatim";
+    }
+
+    // A model is not told what a person hid, nor what it has before it.
+    Result<bool> is_for_model(const SearchPlace& place, Seq seq, const Message& message,
+                              std::string_view text) {
+        PAL_TRY(row, shown_.of(place.shown));
+        if (shows(*row, seq) ||
+            row->quotations.contains(quoted_piece(seq, message.shape.role, text))) {
+            if (seen_) seen_->push_back(seq);
+            return false;
+        }
+        return std::ranges::none_of(row->hidden,
+                                    [&](const Range& range) { return range.contains(seq); });
+    }
+
     // None when it may not be shown, or is gone by now.
     Result<std::optional<SearchHit>> read_hit(const IndexHit& one) {
         const SearchPlace& place = places_[one.scope];
@@ -130,22 +166,23 @@ private:
         if (!said || said->scrubbed) return std::nullopt;
         const std::string text = search_text(said->message).text;
         if (!has_quotes(text, asked_)) return std::nullopt;
-        PAL_TRY(shown, shown_.of(place.shown));
-        const bool in_view = how_shown(shown->view, one.seq) == "verbatim";
-        const bool hidden = std::ranges::any_of(
-            shown->hidden, [&](const Range& range) { return range.contains(one.seq); });
-        if (request_.in_view && *request_.in_view != in_view) return std::nullopt;
-        if (request_.for_model && hidden && !in_view) return std::nullopt;
+        if (text.empty()) return std::nullopt;
+        if (request_.for_model) {
+            PAL_TRY(may_tell, is_for_model(place, one.seq, said->message, text));
+            if (!may_tell) return std::nullopt;
+        }
+        PAL_TRY(showing, showing_of(place, one.seq));
+        if (request_.in_view && *request_.in_view != showing.in_view) return std::nullopt;
         Snippet snippet = make_snippet(text, asked_, one.passage, stemmer_);
         SearchHit hit;
-        hit.name = place.shown.name;
+        hit.name = showing.name;
         hit.seq = one.seq;
         hit.at = entries.front().at;
         hit.score = one.score;
         hit.snippet = std::move(snippet.text);
         hit.marks = std::move(snippet.marks);
         hit.message = said->message;
-        hit.in_view = in_view;
+        hit.in_view = showing.in_view;
         hit.parts = one.parts;
         return hit;
     }
@@ -174,6 +211,7 @@ private:
 
     Memory::State& state_;
     const SearchRequest& request_;
+    std::vector<Seq>* seen_;
     Shown shown_;
     Stemmer stemmer_;
     SearchQuery asked_;
@@ -208,20 +246,25 @@ std::string marked_snippet(const SearchHit& hit, std::string_view open, std::str
     return out + hit.snippet.substr(at);
 }
 
-Result<SearchPage> Memory::search(const SearchRequest& request) {
+Result<SearchPage> search_memory(Memory::State& state, const SearchRequest& request,
+                                 std::vector<Seq>* seen) {
     PAL_CHECK(check_id(request.tenant, "tenant"));
     if (request.conversation_id) PAL_CHECK(check_id(*request.conversation_id, "conversation_id"));
-    if (request.mode && *request.mode != SearchMode::lexical && !state_->embedder)
+    if (request.mode && *request.mode != SearchMode::lexical && !state.embedder)
         return fail(ErrorCode::unprocessable,
                     "mode '" + std::string(search_mode_name(*request.mode)) +
                         "' needs an embedder and there is none; search with mode lexical",
                     "mode");
     if (request.query.empty() || request.limit == 0) {
         if (request.conversation_id)
-            PAL_CHECK(state_->store->head({request.tenant, *request.conversation_id}));
+            PAL_CHECK(state.store->head({request.tenant, *request.conversation_id}));
         return SearchPage{};
     }
-    return SearchRun(*state_, request).run();
+    return SearchRun(state, request, seen).run();
+}
+
+Result<SearchPage> Memory::search(const SearchRequest& request) {
+    return search_memory(*state_, request, nullptr);
 }
 
 Result<Reindexed> Memory::reindex(const ReindexRequest& request) {

@@ -17,6 +17,18 @@ bool has_labels(const Header& header, const std::map<std::string, std::string>& 
     });
 }
 
+// Another conversation shows it. Of several it is shown as the one that sees most: that one must
+// have every message that is found.
+void share(SearchPlace& place, const Header& header, Seq upto) {
+    if (upto <= place.scope.upto) {
+        place.sharers.push_back({header, upto});
+        return;
+    }
+    place.sharers.push_back({place.shown, place.scope.upto});
+    place.scope.upto = upto;
+    place.shown = header;
+}
+
 // The logs that the conversation stands on, without its own.
 Result<void> add_ancestors(Store& store, const Header& header, std::map<LogId, std::size_t>& places,
                            std::vector<SearchPlace>& out) {
@@ -26,18 +38,13 @@ Result<void> add_ancestors(Store& store, const Header& header, std::map<LogId, s
         const Seq upto = child.base;
         const auto known = places.find(parent);
         if (known != places.end()) {
-            // Another conversation shows it. Of several the one that sees most: what it is shown as
-            // must have every message that is found.
-            SearchPlace& place = out[known->second];
-            if (upto > place.scope.upto) {
-                place.scope.upto = upto;
-                place.shown = header;
-            }
-            return {};
+            share(out[known->second], header, upto);
+            child = out[known->second].scope.header;
+            continue;
         }
         PAL_TRY(found, store.head(parent));
         places[parent] = out.size();
-        out.push_back({{found, upto}, header});
+        out.push_back({{found, upto}, header, {}});
         child = std::move(found);
     }
     return {};
@@ -78,7 +85,7 @@ Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest
     std::map<LogId, std::size_t> by_log;
     for (const Header& header : headers) {
         if (!by_log.emplace(header.log, places.size()).second) continue;
-        places.push_back({{header, header.end}, header});
+        places.push_back({{header, header.end}, header, {}});
     }
     for (const Header& header : headers) PAL_CHECK(add_ancestors(store, header, by_log, places));
     return places;

@@ -10,6 +10,12 @@ namespace palimpsest {
 struct SearchPlace {
     IndexScope scope = {};
     Header shown = {};  // the conversation that its messages are shown as
+    // Others that have it up to a seq: each has a view of its own.
+    struct Sharer {
+        Header header = {};
+        Seq upto = {};
+    };
+    std::vector<Sharer> sharers = {};
 };
 
 // not_found when the conversation that is named is not there.

@@ -73,23 +73,6 @@ View view_with(const HotView& hot, const Tokenizer& tokenizer, const std::vector
     return extended(hot, header, std::move(more)).view();
 }
 
-// The answer that an earlier attempt of this turn stored behind its begin, if it came that far: all
-// its items.
-Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq turn, Seq begun) {
-    ReadQuery query{.ranges = {{std::max(turn, begun) + 1, header.end}},
-                    .kinds = only(EntryKind::message)};
-    if (query.ranges.front().empty()) return std::vector<Entry>();
-    PAL_TRY(entries, read_lineage(store, header, query));
-    std::vector<Entry> items;
-    for (Entry& entry : entries) {
-        if (std::get<MessageEntry>(entry.body).answers != turn) continue;
-        // Items of one answer follow each other; what comes later is another answer.
-        if (!items.empty() && entry.seq != items.back().seq + 1) break;
-        items.push_back(std::move(entry));
-    }
-    return items;
-}
-
 struct Attempt {
     Batch batch = {};
     Footing before = {};
@@ -100,6 +83,9 @@ struct Attempt {
     PolicyInForce in_force = {};
     std::optional<Planned> planned = {};
     bool soft_due = false;
+    bool quoted = false;        // what is said has a quotation,
+    std::size_t quoted_at = 0;  // there
+    std::string recall_warning = {};
 };
 
 // One try of begin, from where the conversation stands to the batch.
@@ -124,12 +110,14 @@ public:
         const Header& header = attempt.before.view->header;
         PAL_CHECK(hear_request(attempt));
         PAL_CHECK(choose_policy_and_preamble(header, attempt));
-        quote_past(attempt);
+        if (attempt.in_force.policy && !attempt.heard.rewind_to)
+            PAL_CHECK(plan_and_quote(mood, attempt));
+        if (!attempt.recall_warning.empty())
+            attempt.heard.warnings.push_back(attempt.recall_warning);
         PAL_TRY(started, start_batch(mood, attempt));
         // Rewound in a step of its own: what is due now is due for what is left.
         if (!started) return prepare({false, mood.may_compact, mood.may_ask});
-        if (mood.may_compact && attempt.in_force.policy && !attempt.heard.rewind_to)
-            PAL_CHECK(compact_if_due(header, mood, attempt));
+        if (attempt.planned) PAL_CHECK(write_plan(header, attempt));
         if (state_.call_notes)
             add_call_note(request_, attempt.preamble, attempt.heard.turn, attempt.calls,
                           attempt.batch.entries);
@@ -149,21 +137,66 @@ private:
         return {};
     }
 
+    // What a compaction takes out in this very turn can be quoted in it: the plan comes first.
+    Result<void> plan_and_quote(Mood mood, Attempt& attempt) {
+        Due due = mood.may_compact ? find_due_now(attempt) : Due{};
+        if (due.level == Level::none) {
+            quote_past(attempt);
+            // It can be the quotation that makes it too much.
+            if (mood.may_compact && attempt.quoted) due = find_due_now(attempt);
+            if (due.level == Level::none) return {};
+            take_back_quotation(attempt);
+        }
+        if (due.level == Level::soft && state_.background) {
+            attempt.soft_due = true;
+            quote_past(attempt);
+            return {};
+        }
+        const View before = plan(due, mood, attempt);
+        const Plan& plan = attempt.planned->plan;
+        const auto room = [&](std::uint64_t used) {
+            return plan.limit - std::min(plan.limit, used);
+        };
+        if (plan.outcome != PlanOutcome::done) {
+            quote_past(attempt, room(plan.used_before));
+        } else if (attempt.in_force.policy->recall.tokens > 0) {
+            PAL_TRY(after, with_edits(before, plan.edits));
+            const Header& header = attempt.before.view->header;
+            quote_past({header, after.items}, room(plan.used_after), attempt);
+            if (attempt.quoted) make_room(*attempt.planned, header.end + attempt.quoted_at + 1);
+        }
+        return {};
+    }
+
+    void quote_past(Attempt& attempt, std::uint64_t room = UINT64_MAX) {
+        const HotView& view = *attempt.before.view;
+        if (attempt.in_force.policy->recall.tokens > 0)
+            quote_past({view.header, view.items, shows_all(view)}, room, attempt);
+    }
+
     // Once for each question. A turn goes on without it when the past cannot be searched.
-    void quote_past(Attempt& attempt) {
-        const auto& policy = attempt.in_force.policy;
-        if (!policy || policy->recall.tokens == 0 || attempt.heard.rewind_to) return;
-        auto quoted = recollect(state_, *attempt.before.view, attempt.heard.said, policy->recall);
-        if (!quoted)
-            attempt.heard.warnings.push_back("nothing was recalled: " + quoted.error().message);
-        else if (!quoted->warning.empty())
-            attempt.heard.warnings.push_back(quoted->warning);
+    void quote_past(const Sight& sight, std::uint64_t room, Attempt& attempt) {
+        RecallBudget budget = attempt.in_force.policy->recall;
+        budget.tokens = std::min(budget.tokens, room);
+        if (budget.tokens == 0) return;
+        auto quoted = recollect(state_, sight, attempt.heard.said, budget);
+        attempt.recall_warning =
+            quoted ? quoted->warning : "nothing was recalled: " + quoted.error().message;
         if (!quoted || !quoted->quotation) return;
         auto& said = attempt.heard.said;
         const auto question = std::find_if(said.rbegin(), said.rend(), [](const Said& one) {
             return one.message.shape.starts_turn();
         });
-        said.insert(question.base() - 1, *std::move(quoted->quotation));
+        const auto at = said.insert(question.base() - 1, *std::move(quoted->quotation));
+        attempt.quoted = true;
+        attempt.quoted_at = static_cast<std::size_t>(at - said.begin());
+    }
+
+    static void take_back_quotation(Attempt& attempt) {
+        auto& said = attempt.heard.said;
+        said.erase(said.begin() + static_cast<std::ptrdiff_t>(attempt.quoted_at));
+        attempt.quoted = false;
+        attempt.recall_warning.clear();
     }
 
     // False: the conversation was rewound and must be looked at anew.
@@ -183,8 +216,9 @@ private:
                                      rewind_entry(header, *attempt.heard.rewind_to)));
             batch.entries.push_back({std::move(body), {}});
         }
-        // Whoever plans on what the log has must not find another one.
-        if (attempt.before.guessed || request_.resend) expect_footing(batch, header);
+        // Whoever plans on what the log has, or quotes it, must not find another one.
+        if (attempt.before.guessed || request_.resend || attempt.quoted)
+            expect_footing(batch, header);
         if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
         for (const Said& one : attempt.heard.said)
             batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
@@ -243,28 +277,37 @@ private:
         return {};
     }
 
-    Result<void> compact_if_due(const Header& header, Mood mood, Attempt& attempt) {
+    Occasion occasion_of(const HotView& measured, const Attempt& attempt) const {
         const Tokenizer& tokenizer = state_.measures->tokenizer(request_.model);
-        const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
-        ViewTotals totals = measured->totals;
+        ViewTotals totals = measured.totals;
         for (const Said& one : attempt.heard.said)
             add_item(totals, recounted(tokenizer, item_of(one, {})));
-        const Occasion occasion =
-            make_occasion(state_, totals, attempt.calls,
-                          {request_.model, request_.tools, request_.parameters, attempt.preamble});
-        const Due due = find_due(*attempt.in_force.policy, occasion);
-        if (due.level == Level::none) return {};
-        if (due.level == Level::soft && state_.background) {
-            attempt.soft_due = true;
-            return {};
-        }
+        return make_occasion(
+            state_, totals, attempt.calls,
+            {request_.model, request_.tools, request_.parameters, attempt.preamble});
+    }
+
+    Due find_due_now(const Attempt& attempt) const {
+        const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
+        return find_due(*attempt.in_force.policy, occasion_of(*measured, attempt));
+    }
+
+    // Gives what is planned on: the view with what is said now.
+    View plan(const Due& due, Mood mood, Attempt& attempt) {
+        const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
         const SummaryWait patience{mood.may_ask ? state_.summary_deadline : Duration::zero()};
-        attempt.planned =
-            plan_compaction(state_, view_with(*measured, tokenizer, attempt.heard.said), occasion,
-                            attempt.in_force, due, patience);
+        View view =
+            view_with(*measured, state_.measures->tokenizer(request_.model), attempt.heard.said);
+        attempt.planned = plan_compaction(state_, view, occasion_of(*measured, attempt),
+                                          attempt.in_force, due, patience);
         const Plan& plan = attempt.planned->plan;
         note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);
-        if (plan.outcome != PlanOutcome::done) return {};
+        return view;
+    }
+
+    // Once the batch has what was said.
+    Result<void> write_plan(const Header& header, Attempt& attempt) {
+        if (attempt.planned->plan.outcome != PlanOutcome::done) return {};
         attempt.calls.reported_tokens.reset();
         // The plan names seqs of this very batch, so the end must not move under it.
         expect_footing(attempt.batch, header);
@@ -279,18 +322,6 @@ private:
     const Opening& opening_;
     const TurnTerms& terms_;
 };
-
-Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun) {
-    PAL_TRY(items, find_answer(store, header, begun.turn, written));
-    if (items.empty()) return {};
-    const auto& last = std::get<MessageEntry>(items.back().body);
-    begun.already = last.message;
-    begun.already_interrupted = last.interrupted;
-    begun.already_at = items.back().seq;
-    for (std::size_t i = 0; i + 1 < items.size(); ++i)
-        begun.already_earlier.push_back(std::get<MessageEntry>(items[i].body).message);
-    return {};
-}
 
 // What was tried to make it fit, and what came of it. Everything that was said is stored by now.
 Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const Appended& appended,
@@ -399,7 +430,8 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
         PAL_TRY(attempt, std::move(prepared));
         auto appended = state.store->append(name, attempt.batch);
         if (appended) return begun_of(state, request, attempt, *appended, name);
-        const bool plans = (attempt.planned || request.resend) && !request.write.expected_end;
+        const bool plans =
+            (attempt.planned || request.resend || attempt.quoted) && !request.write.expected_end;
         const bool again = appended.error().code == ErrorCode::conflict &&
                            (attempt.before.guessed || plans) && tries < attempts_max;
         if (!again) return std::unexpected(std::move(appended).error());

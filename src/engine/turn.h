@@ -36,6 +36,9 @@ Result<void> add_compaction(Memory::State& state, const Header& header, const Pl
 Result<View> settle(Memory::State& state, const Footing& before, const CallState& calls,
                     const Appended& appended, std::span<const Draft> written);
 
+// The answer that an earlier attempt of this turn stored behind what it wrote, if it came that far.
+Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun);
+
 // After an answer: what the provider's cache did. A warning, or "".
 std::string note_usage(Memory::State& state, const Begun& begun, const Usage& usage,
                        CallState& calls);

@@ -67,6 +67,23 @@ std::string miss_warning(Memory::State& state, const Begun& begun, const CallSta
     return text + "there is no earlier call to compare with";
 }
 
+// The answer that an earlier attempt of this turn stored behind its begin, if it came that far: all
+// its items.
+Result<std::vector<Entry>> find_answer(Store& store, const Header& header, Seq turn, Seq begun) {
+    ReadQuery query{.ranges = {{std::max(turn, begun) + 1, header.end}},
+                    .kinds = only(EntryKind::message)};
+    if (query.ranges.front().empty()) return std::vector<Entry>();
+    PAL_TRY(entries, read_lineage(store, header, query));
+    std::vector<Entry> items;
+    for (Entry& entry : entries) {
+        if (std::get<MessageEntry>(entry.body).answers != turn) continue;
+        // Items of one answer follow each other; what comes later is another answer.
+        if (!items.empty() && entry.seq != items.back().seq + 1) break;
+        items.push_back(std::move(entry));
+    }
+    return items;
+}
+
 }  // namespace
 
 std::optional<double> cost_of_usage(const Memory::State& state, std::string_view name,
@@ -140,6 +157,18 @@ Result<View> settle(Memory::State& state, const Footing& before, const CallState
     View view = kept.view();
     state.hot->put(std::make_shared<const HotView>(std::move(kept)));
     return view;
+}
+
+Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun) {
+    PAL_TRY(items, find_answer(store, header, begun.turn, written));
+    if (items.empty()) return {};
+    const auto& last = std::get<MessageEntry>(items.back().body);
+    begun.already = last.message;
+    begun.already_interrupted = last.interrupted;
+    begun.already_at = items.back().seq;
+    for (std::size_t i = 0; i + 1 < items.size(); ++i)
+        begun.already_earlier.push_back(std::get<MessageEntry>(items[i].body).message);
+    return {};
 }
 
 std::string note_usage(Memory::State& state, const Begun& begun, const Usage& usage,

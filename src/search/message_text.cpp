@@ -1,6 +1,7 @@
 #include "search/message_text.h"
 
 #include "base/json.h"
+#include "core/recollect.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -22,11 +23,13 @@ void add_part(SearchText& out, const Part& part) {
     if (const auto* text = std::get_if<Text>(&part)) {
         out.text += text->text;
     } else if (const auto* call = std::get_if<ToolCall>(&part)) {
+        if (is_lookup_call(call->name, call->arguments)) return;
         out.text += call->name;
         out.text += ' ';
         out.text += call->arguments;
         out.tools.push_back({std::string(call->id), std::string(call->name)});
     } else if (const auto* result = std::get_if<ToolResult>(&part)) {
+        if (is_quotation(result->text)) return;  // Its words are found where they were said.
         out.text += result->text;
         out.tools.push_back({std::string(result->id), {}});
     } else {

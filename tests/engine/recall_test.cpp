@@ -82,7 +82,24 @@ TEST(recall, is_offered_as_a_tool_and_answers_in_words) {
               std::string::npos);
     EXPECT_NE(memory.answer_recall(alice, R"({"from":1})").find("look it up"), std::string::npos);
     EXPECT_TRUE(memory.answer_recall(alice, R"({"call_id":"zz"})").starts_with("Error: "));
-    EXPECT_TRUE(memory.answer_recall(alice, "{").starts_with("Error: "));
+    for (const std::string_view wrong :
+         {"{", "1", "{}", R"({"from":"1"})", R"({"from":0})", R"({"seq":1})", R"({"call_id":7})",
+          R"({"call_id":"c1","from":1})"}) {
+        const std::string answer = memory.answer_recall(alice, wrong);
+        EXPECT_TRUE(answer.starts_with("Error: ")) << answer;
+        EXPECT_TRUE(answer.contains(R"(recall takes {"call_id": text} or {"from": number)"))
+            << answer;
+    }
+}
+
+TEST(recall, tells_what_is_not_there_from_what_may_not_be_shown) {
+    Memory memory = looked_up();
+    EXPECT_EQ(memory.recall(alice, {.range = {Seq{99}, Seq{99}}}).error().message,
+              "there is no message at seq 99; the log ends at seq 4");
+    ASSERT_TRUE(memory.scrub(alice, {Seq{1}}).has_value());
+    EXPECT_TRUE(memory.recall(alice, {.range = {Seq{1}, Seq{1}}})
+                    .error()
+                    .message.ends_with("it was hidden or removed"));
 }
 
 TEST(breakdown, sums_to_the_window_and_tells_how_far_the_triggers_are) {
