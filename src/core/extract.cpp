@@ -6,6 +6,7 @@
 // is bounded whatever is folded.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/common_words.h"
 #include "core/identifiers.h"
@@ -18,7 +19,10 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t bytes_max = 96 * 1024;
+constexpr std::size_t later_bytes_max = 32 * 1024;
 constexpr std::size_t identifiers_each_max = 200;  // of one message
+constexpr std::size_t shared_max = 12;             // identifiers that the later messages use too
+constexpr int telling_weight = 3;                  // Names and words recur without meaning it.
 constexpr std::size_t sentence_bytes_max = 400;
 constexpr std::string_view list_head = "identifiers: ";
 
@@ -34,10 +38,11 @@ std::string_view speaker_of(const Item& item) {
 }
 
 // The parts in order; of too much, the newest.
-std::vector<Said> read_said(std::span<const Item* const> items, const MessageTools& tools) {
+std::vector<Said> read_said(std::span<const Item* const> items, const MessageTools& tools,
+                            std::size_t bytes_most = bytes_max) {
     std::vector<Said> out;
     std::size_t bytes = 0;
-    for (std::size_t n = items.size(); n-- > 0 && bytes < bytes_max;) {
+    for (std::size_t n = items.size(); n-- > 0 && bytes < bytes_most;) {
         const auto content = tools.read(items[n]->message);
         if (!content) continue;
         for (std::size_t p = content->parts.size(); p-- > 0;) {
@@ -46,7 +51,7 @@ std::vector<Said> read_said(std::span<const Item* const> items, const MessageToo
                 part.kind != ContentKind::tool_result)
                 continue;
             if (part.text.starts_with(placeholder_mark)) continue;  // Our own words.
-            const std::size_t most = bytes_max - std::min(bytes, bytes_max);
+            const std::size_t most = bytes_most - std::min(bytes, bytes_most);
             out.push_back({std::string(speaker_of(*items[n])),
                            std::string(part.text.substr(0, most)), part.kind});
             bytes += part.text.size();
@@ -61,10 +66,50 @@ bool is_plain(std::string_view word) {
     return identifier_weight(word) == 1 && common_in(lower(word)) != Languages{};
 }
 
-// Identifiers by how telling they are: said by someone rather than only returned by a tool, said
-// again, said lately.
+std::string_view without_hash(std::string_view id) {
+    if (id.starts_with('#')) id.remove_prefix(1);
+    return id;
+}
+
+// What a list of identifiers may take of a summary.
+std::size_t list_tokens(std::uint32_t max_tokens) {
+    return max_tokens - max_tokens / 3;
+}
+constexpr std::size_t list_head_tokens = 4;
+
+// Of those that both speak of, the ones used last, as many as a list has room for.
+std::vector<std::string> shared_in(const std::vector<Said>& said,
+                                   std::span<const Item* const> later, std::uint32_t max_tokens,
+                                   const MessageTools& tools) {
+    std::vector<std::string> out;
+    if (later.empty() || said.empty()) return out;
+    std::unordered_set<std::string_view> here, taken;
+    for (const Said& one : said)
+        for (const std::string_view id : find_identifiers(one.text, identifiers_each_max))
+            if (identifier_weight(id) >= telling_weight) here.insert(without_hash(id));
+    std::size_t tokens = list_head_tokens;
+    const std::vector<Said> after = read_said(later, tools, later_bytes_max);
+    for (std::size_t n = after.size(); n-- > 0;) {
+        const auto ids = find_identifiers(after[n].text, identifiers_each_max);
+        for (std::size_t i = ids.size(); i-- > 0 && out.size() < shared_max;) {
+            const std::string_view id = without_hash(ids[i]);
+            if (!here.contains(id) || !taken.insert(id).second) continue;
+            const std::size_t more = tools.count_text(id) + 1;
+            if (tokens + more > list_tokens(max_tokens)) continue;
+            tokens += more;
+            out.emplace_back(id);
+        }
+    }
+    return out;
+}
+
+// Identifiers by how telling they are: used later on, said by someone rather than only returned by
+// a tool, said again, said lately.
 std::string list_identifiers(const std::vector<Said>& said, const ExtractOptions& options,
                              const MessageTools& tools) {
+    constexpr double ahead = 100;  // more than any other score
+    const std::vector<std::string> shared =
+        shared_in(said, options.later, options.max_tokens, tools);
     struct Score {
         double value = 0;
         std::size_t last = 0;
@@ -72,10 +117,9 @@ std::string list_identifiers(const std::vector<Said>& said, const ExtractOptions
     std::unordered_map<std::string_view, Score> scores;
     for (std::size_t n = 0; n < said.size(); ++n) {
         const double weight = said[n].kind == ContentKind::tool_result ? 1.0 : 3.0;
-        for (std::string_view id : find_identifiers(said[n].text, identifiers_each_max)) {
+        for (const std::string_view id : find_identifiers(said[n].text, identifiers_each_max)) {
             if (is_plain(id)) continue;
-            if (id.starts_with('#')) id.remove_prefix(1);
-            Score& score = scores[id];
+            Score& score = scores[without_hash(id)];
             score.value += weight;
             score.last = n;
         }
@@ -89,16 +133,17 @@ std::string list_identifiers(const std::vector<Said>& said, const ExtractOptions
     for (const auto& [id, score] : scores) {
         const double lately =
             static_cast<double>(score.last + 1) / static_cast<double>(said.size());
-        ranked.push_back(
-            {id, std::min(score.value, 6.0) + 2 * lately + identifier_weight(id), score.last});
+        const double used = std::ranges::find(shared, id) == shared.end() ? 0 : ahead;
+        const double value = used + std::min(score.value, 6.0) + 2 * lately + identifier_weight(id);
+        ranked.push_back({id, value, score.last});
     }
     std::ranges::sort(ranked, [](const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score > b.score : a.id < b.id;
     });
     if (ranked.size() > options.identifiers) ranked.resize(options.identifiers);
     std::string list;
-    const std::size_t most = options.max_tokens - options.max_tokens / 3;
-    std::size_t tokens = 4;
+    const std::size_t most = list_tokens(options.max_tokens);
+    std::size_t tokens = list_head_tokens;
     for (const Ranked& one : ranked) {
         tokens += tools.count_text(one.id) + 1;
         if (tokens > most) break;
@@ -219,12 +264,20 @@ std::string choose_facts(const std::vector<Said>& said, const ExtractOptions& op
 
 }  // namespace
 
+std::vector<std::string> shared_identifiers(std::span<const Item* const> items,
+                                            std::span<const Item* const> later,
+                                            std::uint32_t max_tokens, const MessageTools& tools) {
+    return shared_in(read_said(items, tools), later, max_tokens, tools);
+}
+
 std::string extract_summary(std::span<const Item* const> items, const ExtractOptions& options,
                             const MessageTools& tools) {
     const std::vector<Said> said = read_said(items, tools);
     const auto count = [&](std::string_view text) { return tools.count_text(text); };
-    if (!options.concepts.empty())
-        return shorten_text(choose_facts(said, options, tools), options.max_tokens, count);
+    if (!options.concepts.empty()) {
+        const std::string facts = choose_facts(said, options, tools);
+        if (!facts.empty()) return shorten_text(facts, options.max_tokens, count);
+    }
     const std::string list = list_identifiers(said, options, tools);
     const std::size_t spent = list.empty() ? 0 : tools.count_text(list) + 1;
     const std::size_t left = options.max_tokens > spent ? options.max_tokens - spent : 0;

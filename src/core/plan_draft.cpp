@@ -227,7 +227,13 @@ void PlanDraft::set_summary(Made& made) const {
         for (std::size_t i = run->last + 1; i-- > run->first && folded.size() < summary_items_max;)
             folded.push_back(&items_[i]);
     std::ranges::reverse(folded);
-    ExtractOptions options{.max_tokens = order.max_tokens, .concepts = order.concepts};
+    std::vector<const Item*> later;
+    const std::size_t behind = made.runs.back().last + 1;
+    for (std::size_t i = items_.size(); i-- > behind && later.size() < summary_items_max;)
+        later.push_back(&items_[i]);
+    std::ranges::reverse(later);
+    ExtractOptions options{
+        .max_tokens = order.max_tokens, .concepts = order.concepts, .later = later};
     const std::string text = extract_summary(folded, options, *input_.tools);
     made.edit.result = make_bytes(dress_summary(order, text));
     made.edit.after = {input_.tools->scheme(), input_.tools->count_text(*made.edit.result)};

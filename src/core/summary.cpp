@@ -3,14 +3,10 @@
 
 #include <algorithm>
 
-#include "core/identifiers.h"
-
 namespace palimpsest {
 namespace {
 
 constexpr std::string_view open_mark = "<conversation>", close_mark = "</conversation>";
-constexpr std::size_t tail_identifiers = 12;  // So many that the tail uses must be in the summary,
-constexpr double identifiers_share = 0.5;     // at least half of them.
 
 constexpr std::string_view task =
     "You summarise a part of a conversation that is about to be left out of a model's prompt; your "
@@ -72,12 +68,18 @@ std::uint64_t tokens_of_range(const SummaryOrder& order, std::span<const Item> i
     return sum;
 }
 
-std::string text_of(std::span<const Item> items, const SummaryOrder& order, bool inside,
-                    const MessageTools& tools) {
-    std::string text;
-    for (const Item& item : items)
-        if (order.range.contains(item.range.from) == inside) text += flatten(item, tools);
-    return text;
+// What of the range the messages behind it use and the text does not have.
+std::string missing_identifier(std::string_view text, const SummaryOrder& order,
+                               std::span<const Item> items, const MessageTools& tools) {
+    if (!order.concepts.empty()) return {};  // Only what is about them was asked for.
+    std::vector<const Item*> folded, later;
+    for (const Item& item : items) {
+        if (order.range.contains(item.range.from)) folded.push_back(&item);
+        if (item.range.from > order.range.to) later.push_back(&item);
+    }
+    for (std::string& id : shared_identifiers(folded, later, order.max_tokens, tools))
+        if (text.find(id) == std::string_view::npos) return std::move(id);
+    return {};
 }
 
 // The last words of the range are a question that nobody answered.
@@ -157,21 +159,9 @@ Result<void> check_summary(std::string_view text, const SummaryOrder& order,
         return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(after) +
                                                   " tokens, what it stands for has " +
                                                   std::to_string(before));
-    const std::string folded = text_of(items, order, true, tools);
-    const std::string rest = text_of(items, order, false, tools);
-    std::vector<std::string_view> needed = find_identifiers(rest, 400);
-    std::erase_if(needed, [&](std::string_view id) {
-        return identifier_weight(id) < 3 || folded.find(id) == std::string::npos;
-    });
-    if (needed.size() > tail_identifiers)
-        needed.erase(needed.begin(), needed.end() - tail_identifiers);
-    std::size_t kept = 0;
-    for (const std::string_view id : needed)
-        kept +=
-            text.find(id) != std::string_view::npos || rest.find(id) != std::string::npos ? 1 : 0;
-    if (static_cast<double>(kept) < identifiers_share * static_cast<double>(needed.size()))
+    if (const std::string id = missing_identifier(text, order, items, tools); !id.empty())
         return fail(ErrorCode::unprocessable,
-                    "the summary lacks identifiers that the messages after it use");
+                    "the summary lacks \"" + id + "\", which the messages after it use");
     if (!open_question(items, order, tools).empty() && text.find('?') == std::string_view::npos)
         return fail(ErrorCode::unprocessable, "the summary lacks the open question");
     return {};

@@ -22,12 +22,20 @@ std::string flatten(const Item& item, const MessageTools& tools);
 struct ExtractOptions {
     std::uint32_t max_tokens = 300;
     std::size_t identifiers = 120;           // at most so many are listed
-    std::vector<std::string> concepts = {};  // facts by named concept instead
+    std::vector<std::string> concepts = {};  // facts by named concept instead, if there are any
+    // What stands behind them: identifiers that it uses too are listed first.
+    std::span<const Item* const> later = {};
 };
 // Sentences of the items, chosen by salience (identifiers, decisions, questions, the user's words),
 // in their order, with a list of identifiers, within the cap. Empty when there is nothing to say.
 std::string extract_summary(std::span<const Item* const> items, const ExtractOptions& options,
                             const MessageTools& tools);
+
+// Identifiers of the items that later messages use: what is said of them must not be lost. Those
+// used last, and no more than the list of a summary of that size has room for.
+std::vector<std::string> shared_identifiers(std::span<const Item* const> items,
+                                            std::span<const Item* const> later,
+                                            std::uint32_t max_tokens, const MessageTools& tools);
 
 // ---- asking a model
 // -------------------------------------------------------------------------------
@@ -46,8 +54,8 @@ std::vector<SummaryRequest> summary_requests(const SummaryOrder& order, std::spa
 // When there were several: one more request that makes one summary of theirs.
 SummaryRequest merge_request(const SummaryOrder& order, std::span<const std::string> summaries);
 
-// Refused (unprocessable, with the reason): empty, longer than what it replaces; without an
-// identifier that the kept tail uses and only the folded part defines, or without an open question.
+// Refused (unprocessable, with the reason): empty, longer than what it replaces, without one of the
+// shared identifiers, or without an open question.
 Result<void> check_summary(std::string_view text, const SummaryOrder& order,
                            std::span<const Item> items, const MessageTools& tools);
 

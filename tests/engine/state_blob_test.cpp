@@ -323,7 +323,7 @@ TEST(state_blob, a_model_of_ones_own_has_its_price_its_window_and_a_summariser) 
                                    R"("passes":[{"pass":"summarize","keep_turns":1}]})",
                                .memory = &terms};
     std::string filler = "number";
-    for (int n = 0; n < 60; ++n) filler += " word" + std::to_string(n);
+    for (int n = 0; n < 150; ++n) filler += " word";
     std::string state;
     bool compacted = false;
     for (int i = 0; i < 6; ++i) {

@@ -103,6 +103,34 @@ TEST(check_summary, refuses_the_empty_the_long_and_the_forgetful) {
     EXPECT_NE(fault(longer).find("500 tokens"), std::string::npos);
 }
 
+TEST(check_summary, what_the_later_messages_name_must_be_in_it) {
+    const std::vector<Item> items = conversation();  // 5 asks about 4WQ150
+    const auto checked = check_summary("It was changed.", order_of(1, 4), items, word_tools());
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().message,
+              "the summary lacks \"4WQ150\", which the messages after it use");
+    // Nobody comes back to HAT069, and nothing at all to what stands before the range.
+    EXPECT_TRUE(check_summary("4WQ150 was changed.", order_of(1, 4), items, word_tools()));
+    EXPECT_TRUE(check_summary("Thanks.", order_of(5, 6, 5), items, word_tools()));
+}
+
+TEST(check_summary, the_deterministic_summary_stands_up_to_it) {
+    std::vector<Item> items = read_scenario(
+                                  "user {30 words} ref-1111 ref-2222 ref-3333\n"
+                                  "answer ref-4444 ref-5555 ref-6666 ref-7777 {30 words}\n"
+                                  "user Now ref-2222 and ref-1111 again\n")
+                                  .items;
+    const std::vector<const Item*> folded = {&items[0], &items[1]}, later = {&items[2]};
+    const SummaryOrder order = order_of(1, 2, 12);
+    const auto text = [&](std::span<const Item* const> behind) {
+        return extract_summary(folded, {.max_tokens = 12, .later = behind}, word_tools());
+    };
+    EXPECT_TRUE(check_summary(text(later), order, items, word_tools())) << text(later);
+    EXPECT_FALSE(check_summary(text({}), order, items, word_tools())) << text({});
+    EXPECT_EQ(shared_identifiers(folded, later, 12, word_tools()),
+              (std::vector<std::string>{"ref-1111", "ref-2222"}));
+}
+
 TEST(check_summary, an_open_question_must_be_in_it) {
     const std::vector<Item> items =
         read_scenario("user {40 words}\nanswer {40 words}\nuser May I bring a dog?\n").items;
