@@ -27,6 +27,7 @@ struct Outline {
     std::uint64_t used = 0;
     bool not_enough = false;
     bool stale = false;     // `items` are those before the last round
+    bool in_vain = false;   // the last round was thought to free something and could not
     bool in_order = false;  // the items that came in stand in the order of their seqs
     std::string refusal = {};
 };
@@ -135,6 +136,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     outline.not_enough |= draft.not_enough_history();
     std::vector<PlanDraft::Made> made = draft.finish();
     if (outline.facts.empty() && input.facts.empty()) outline.facts = std::move(draft).take_facts();
+    outline.in_vain = made.empty() && draft.used() < outline.used;
     if (made.empty()) return false;
     const std::uint64_t used = used_after(outline, made, input.occasion.budget.per_message);
     const bool again = used < outline.used && target && used > *target;
@@ -220,11 +222,17 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
                 std::optional<std::uint64_t> target) {
     const bool counts = !due.at_tokens && due.trigger != "explicit" && due.trigger != "overflow";
     input.want_items |= counts;
+    std::span<const PolicyPass> passes = policy.passes;
     for (int round = 0; round < rounds_max; ++round) {
         const std::uint64_t before = outline.used;
-        if (run_round(outline, input, policy, policy.passes, target, round == 0)) continue;
+        if (run_round(outline, input, policy, passes, target, round == 0)) continue;
         // What later passes were thought to take they could not, because it is protected.
-        if (round == 0 && target && outline.used > *target && outline.refusal.empty()) continue;
+        const bool above = target && outline.used > *target && outline.refusal.empty();
+        if (round == 0 && above) continue;
+        if (above && outline.in_vain && passes.size() > 1) {
+            passes = passes.subspan(1);  // It kept the others from being asked.
+            continue;
+        }
         if (!counts || outline.used >= before || !outline.refusal.empty()) return;
         Occasion now = input.occasion;
         now.totals = totals_of(outline.items);
@@ -232,10 +240,41 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
     }
 }
 
+bool counts_things(const Trigger& trigger) {
+    if (trigger.kind == Trigger::Kind::condition) return counts_things(trigger.name);
+    return std::ranges::any_of(trigger.parts,
+                               [](const Trigger& part) { return counts_things(part); });
+}
+
+// What fired is met; of the policy's own triggers one that counts things may be due still. It is
+// seen to at once: the same policy asked again would change nothing.
+void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const Due& due,
+                 std::optional<std::uint64_t> target) {
+    const bool looks_again = due.trigger != "explicit" && counts_things(policy.hard);
+    input.want_items |= looks_again;
+    run_passes(outline, input, policy, due, target);
+    if (!looks_again || !outline.refusal.empty()) return;
+    Occasion now = input.occasion;
+    now.totals = totals_of(outline.items);
+    const Due next = due_in(policy.hard, Level::hard, now);
+    if (next.level == Level::none || next.trigger == due.trigger || !counts_things(next.trigger))
+        return;
+    run_passes(outline, input, policy, next, choose_target(policy, next, now, outline.used));
+}
+
 std::string numbers(const Plan& plan) {
     return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
            std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target) +
            (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit));
+}
+
+// Whether there is less of it: of tokens, or of messages and media that count none.
+bool frees_something(const Plan& plan) {
+    if (plan.used_after < plan.used_before) return true;
+    return std::ranges::any_of(plan.edits, [&](const Edit& edit) {
+        return edit.pass == "clear_media" ||
+               (edit.treatment >= Treatment::folded && plan.used_after == plan.used_before);
+    });
 }
 
 void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const Budget& budget) {
@@ -252,6 +291,9 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
         plan.outcome =
             outline.not_enough ? PlanOutcome::not_enough_history : PlanOutcome::no_progress;
         plan.explanation = "nothing could be taken out: " + numbers(plan);
+    } else if (!frees_something(plan)) {
+        plan.outcome = PlanOutcome::no_progress;
+        plan.explanation = "the request would not become smaller: " + numbers(plan);
     } else if (plan.used_before <= plan.limit && gain < least) {
         plan.outcome = PlanOutcome::no_progress;
         plan.explanation = "it would free " + std::to_string(gain) + " tokens, the minimum is " +
@@ -393,7 +435,7 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     Outline outline;
     outline.items = input.items;
     outline.used = plan.used_before;
-    run_passes(outline, input, policy, due, target);
+    run_all_due(outline, input, policy, due, target);
     if (outline.refusal.empty() && outline.used > plan.limit) {
         PAL_ASSERT(!outline.stale);
         const std::vector<PolicyPass> passes = last_resort();
