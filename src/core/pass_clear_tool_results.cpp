@@ -109,6 +109,9 @@ std::vector<PartChange> changes_of(const PassInput& input, std::size_t i, std::s
             part.tool.empty() ? tool_of(input, group, part.id) : std::string(part.tool);
         if (!options.takes(tool)) continue;
         changes.push_back({p, cleared_text(part, tool, options)});
+        for (std::size_t m = 0; m < content.parts.size(); ++m)  // Its pictures go with it.
+            if (content.parts[m].kind == ContentKind::media && content.parts[m].id == part.id)
+                changes.push_back({m, std::nullopt});
     }
     return changes;
 }

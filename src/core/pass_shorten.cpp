@@ -57,9 +57,18 @@ std::size_t count_wrapped(const MessageTools& tools, std::string_view text) {
     return tools.count_text("{\"removed\":" + json_string(text) + "}");
 }
 
+// A result of a hosted tool may have no place for a text: nothing there could say what was left
+// out.
+bool takes_text(const MessageTools& tools, const Message& message, std::size_t part) {
+    constexpr std::string_view words = "left out: 0 bytes";
+    const PartChange change{part, std::string(words)};
+    const auto tried = tools.rewrite(message, {&change, 1});
+    return tried && view_of(tried->raw).contains(words);
+}
+
 // Changes that bring one message down to `cap` tokens: its largest texts first.
-std::vector<PartChange> cut_parts(const PassInput& input, const Content& content,
-                                  std::uint64_t tokens, std::uint64_t cap) {
+std::vector<PartChange> cut_parts(const MessageTools& tools, const Message& message,
+                                  const Content& content, std::uint64_t tokens, std::uint64_t cap) {
     struct Size {
         std::size_t part;
         std::uint64_t tokens;
@@ -70,7 +79,9 @@ std::vector<PartChange> cut_parts(const PassInput& input, const Content& content
         const bool cuttable = part.kind == ContentKind::text ||
                               part.kind == ContentKind::tool_result ||
                               part.kind == ContentKind::tool_call;
-        if (cuttable && part.can_change) sizes.push_back({p, input.tools->count_text(part.text)});
+        if (!cuttable || !part.can_change) continue;
+        if (part.hosted && !takes_text(tools, message, p)) continue;
+        sizes.push_back({p, tools.count_text(part.text)});
     }
     std::ranges::stable_sort(sizes, std::greater<>(), &Size::tokens);
     std::vector<PartChange> changes;
@@ -81,7 +92,7 @@ std::vector<PartChange> cut_parts(const PassInput& input, const Content& content
             size.tokens > excess + least_tokens / 2 ? size.tokens - excess : least_tokens / 2;
         const bool wrapped = content.parts[size.part].kind == ContentKind::tool_call;
         const auto count = [&](std::string_view text) -> std::size_t {
-            return wrapped ? count_wrapped(*input.tools, text) : input.tools->count_text(text);
+            return wrapped ? count_wrapped(tools, text) : tools.count_text(text);
         };
         std::string text = shorten_text(content.parts[size.part].text, most, count);
         tokens -= size.tokens - std::min<std::uint64_t>(size.tokens, count(text));
@@ -101,10 +112,8 @@ PassResult result_of(const PassInput& input, const std::vector<PlannedEdit>& edi
         PAL_TRY(content, tools->read(items[item].message));
         const auto cap =
             std::ranges::lower_bound(caps, item, {}, &std::pair<std::size_t, std::uint32_t>::first);
-        PassInput input_of_then;
-        input_of_then.tools = tools;
         const std::uint32_t most = cap->second > framing ? cap->second - framing : 1;
-        return cut_parts(input_of_then, content, items[item].tokens, most);
+        return cut_parts(*tools, items[item].message, content, items[item].tokens, most);
     };
     return result;
 }

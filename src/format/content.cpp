@@ -2,6 +2,7 @@
 #include "format/content.h"
 
 #include <algorithm>
+#include <forward_list>
 
 #include "base/json_write.h"
 #include "format/fields.h"
@@ -20,7 +21,27 @@ struct ContentOwner {
     Bytes raw;
     JsonDocument document;
     NeutralMessage message;
+    std::forward_list<std::string> texts = {};  // of hosted results
 };
+
+bool is_medium(const NeutralPart& part) {
+    return part.kind == PartKind::image || part.kind == PartKind::document ||
+           part.kind == PartKind::audio;
+}
+
+// Media inside results are parts of the content too: they stand behind those of the message.
+struct Inside {
+    const NeutralPart* result;
+    const NeutralPart* medium;
+};
+std::vector<Inside> media_inside(const NeutralMessage& message) {
+    std::vector<Inside> out;
+    for (const NeutralPart& part : message.parts)
+        if (part.kind == PartKind::tool_result)
+            for (const NeutralPart& inner : part.inner)
+                if (is_medium(inner)) out.push_back({&part, &inner});
+    return out;
+}
 
 bool is_hosted(const NeutralPart& part) {
     return (part.server || part.builtin) && is_hosted_result(part.type);
@@ -56,12 +77,54 @@ std::string_view media_word(const NeutralPart& part) {
 
 std::string_view text_of(const NeutralPart& part, ContentKind kind) {
     if (kind == ContentKind::tool_call) return part.arguments;
-    if (kind == ContentKind::tool_result && part.text.empty())
-        return part.content.empty() ? part.json : part.content;
-    return part.text;
+    if (kind != ContentKind::tool_result) return part.text;
+    // What is in it is known: its form says nothing.
+    const bool known = std::ranges::all_of(part.inner, [](const NeutralPart& inner) {
+        return inner.kind == PartKind::text || is_medium(inner);
+    });
+    if (known && (!part.text.empty() || !part.inner.empty())) return part.text;
+    return part.content.empty() ? part.json : part.content;
 }
 
-ContentPart content_part(const NeutralPart& part) {
+// The name that the item has, or its call; else its type.
+std::string hosted_tool(const NeutralMessage& message, const NeutralPart& part, JsonValue json) {
+    if (const std::string_view name = any_string(json, "name"); !name.empty())
+        return std::string(name);
+    for (const NeutralPart& call : message.parts)
+        if (call.kind == PartKind::tool_call && &call != &part && call.id == part.id)
+            return std::string(call.name);
+    std::string_view type = part.type;
+    if (type.ends_with("_output")) type.remove_suffix(std::string_view("_output").size());
+    return std::string(type);
+}
+
+void read_hosted(ContentPart& out, ContentOwner& owner, const NeutralPart& part) {
+    const auto document = parse_json(part.json);
+    if (!document) return;
+    const JsonValue json = document->root();
+    out.tool = owner.texts.emplace_front(hosted_tool(owner.message, part, json));
+    out.text = owner.texts.emplace_front(payload_text(json));
+    out.is_error = hosted_failed(json);
+    out.can_change = without_payload(json, "").has_value();
+}
+
+// The call of an item that is its result too. It cannot be changed.
+std::optional<ContentPart> call_beside(ContentOwner& owner, const NeutralPart& part,
+                                       const ContentPart& result) {
+    if (part.kind != PartKind::tool_call || result.kind != ContentKind::tool_result) return {};
+    const auto document = parse_json(part.json);
+    std::string text = document ? call_text(document->root()) : std::string();
+    if (text.empty()) return {};
+    ContentPart call;
+    call.kind = ContentKind::tool_call;
+    call.hosted = true;
+    call.id = result.id;
+    call.tool = result.tool;
+    call.text = owner.texts.emplace_front(std::move(text));
+    return call;
+}
+
+ContentPart content_part(ContentOwner& owner, const NeutralPart& part) {
     ContentPart out;
     out.kind = kind_of(part);
     out.id = part.id;
@@ -70,16 +133,12 @@ ContentPart content_part(const NeutralPart& part) {
     out.text = text_of(part, out.kind);
     if (out.kind == ContentKind::media) out.tool = media_word(part);
     if (out.kind == ContentKind::tool_call) out.tool = part.name;
-    if (out.kind == ContentKind::tool_result) {
-        if (out.hosted) {
-            out.tool = part.type;
-            const auto document = parse_json(part.json);
-            out.is_error = document && hosted_failed(document->root());
-            out.can_change = document && without_payload(document->root(), "").has_value();
-        } else {
-            out.is_error = part.is_error || part.text.starts_with(error_word);
-            out.can_change = true;
-        }
+    if (out.kind == ContentKind::tool_result && is_hosted_result(part.type)) {
+        read_hosted(out, owner, part);
+    } else if (out.kind == ContentKind::tool_result) {
+        out.is_error = part.is_error || part.text.starts_with(error_word);
+        out.can_change = !out.hosted;
+        if (out.hosted) out.tool = part.type;
     } else {
         out.can_change = out.kind == ContentKind::text || out.kind == ContentKind::media ||
                          (out.kind == ContentKind::tool_call && !out.hosted);
@@ -122,9 +181,22 @@ std::string with_arguments(const Format& format, const NeutralPart& part, JsonVa
                  : with_member(call, field, value);
 }
 
-// The new bytes of the part; none when it cannot be changed so.
+// The result with that text; what else is in it stays as it is.
+std::string with_result(const Message& message, const NeutralPart& part, JsonValue json,
+                        std::string_view text, const std::vector<const NeutralPart*>& gone) {
+    const Format& format = format_of(message.format);
+    std::vector<std::string> list = {text_part(format, Role::tool, text)};
+    for (const NeutralPart& inner : part.inner)
+        if (is_medium(inner) && std::ranges::find(gone, &inner) == gone.end())
+            list.emplace_back(inner.json);
+    return with_member(json, format.result_field,
+                       list.size() > 1 ? json_list(list) : json_string(text));
+}
+
+// The new bytes of the part, without those of its media that go; none when it cannot be changed so.
 std::optional<std::string> changed_part(const Message& message, const NeutralPart& part,
-                                        std::string_view text) {
+                                        std::string_view text,
+                                        const std::vector<const NeutralPart*>& gone) {
     const ContentKind kind = kind_of(part);
     if (part.json.starts_with('"')) return json_string(text);
     const auto document = parse_json(part.json);
@@ -141,7 +213,7 @@ std::optional<std::string> changed_part(const Message& message, const NeutralPar
             return with_arguments(format, part, json, text);
         case ContentKind::tool_result:
             if (part.server || part.builtin) return without_payload(json, text);
-            return with_member(json, format.result_field, json_string(text));
+            return with_result(message, part, json, text, gone);
         case ContentKind::reasoning:
         case ContentKind::opaque:
             break;
@@ -212,12 +284,19 @@ Result<std::string> without_parts(std::string_view raw,
 Result<Content> read_content_of(const Message& message) {
     PAL_TRY(document, parse_json(view_of(message.raw)));
     PAL_TRY(neutral, format_of(message.format).read(document.root()));
-    const auto owner = std::make_shared<const ContentOwner>(
+    const auto owner = std::make_shared<ContentOwner>(
         ContentOwner{message.raw, std::move(document), std::move(neutral)});
     Content content{owner, {}};
     content.parts.reserve(owner->message.parts.size());
     for (const NeutralPart& part : owner->message.parts)
-        content.parts.push_back(content_part(part));
+        content.parts.push_back(content_part(*owner, part));
+    for (const Inside& inside : media_inside(owner->message)) {
+        ContentPart& part = content.parts.emplace_back(content_part(*owner, *inside.medium));
+        part.id = inside.result->id;
+    }
+    for (std::size_t p = 0; p < owner->message.parts.size(); ++p)
+        if (const auto call = call_beside(*owner, owner->message.parts[p], content.parts[p]))
+            content.parts.push_back(*call);
     return content;
 }
 
@@ -225,16 +304,20 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
     const std::string_view raw = view_of(message.raw);
     PAL_TRY(document, parse_json(raw));
     PAL_TRY(neutral, format_of(message.format).read(document.root()));
-    std::vector<Splice> splices;
-    std::vector<const NeutralPart*> gone;
+    std::vector<const NeutralPart*> parts;
+    for (const NeutralPart& part : neutral.parts) parts.push_back(&part);
+    for (const Inside& inside : media_inside(neutral)) parts.push_back(inside.medium);
+    std::vector<const NeutralPart*> gone, gone_inside;
     for (const PartChange& change : changes) {
-        if (change.part >= neutral.parts.size()) return cannot(change.part, "there is none");
-        const NeutralPart& part = neutral.parts[change.part];
-        if (!change.text) {
-            gone.push_back(&part);
-            continue;
-        }
-        auto bytes = changed_part(message, part, *change.text);
+        if (change.part >= parts.size()) return cannot(change.part, "there is none");
+        if (!change.text)
+            (change.part < neutral.parts.size() ? gone : gone_inside).push_back(parts[change.part]);
+    }
+    std::vector<Splice> splices;
+    for (const PartChange& change : changes) {
+        if (!change.text) continue;
+        const NeutralPart& part = *parts[change.part];
+        auto bytes = changed_part(message, part, *change.text, gone_inside);
         if (!bytes) return cannot(change.part, "its type has no place for it");
         splices.push_back({static_cast<std::size_t>(part.json.data() - raw.data()),
                            part.json.size(), *std::move(bytes)});

@@ -85,6 +85,13 @@ struct PartsOwner {
     NeutralMessage message;
 };
 
+// Tools that a provider defines answer in forms of their own: their bytes say what came out, but
+// for a picture's.
+std::string_view result_text(const NeutralPart& part) {
+    const bool own_form = part.builtin && part.inner.empty() && !part.content.starts_with('{');
+    return own_form && part.text.empty() ? part.content : part.text;
+}
+
 Part public_part(const NeutralPart& part) {
     switch (part.kind) {
         case PartKind::text:
@@ -103,7 +110,7 @@ Part public_part(const NeutralPart& part) {
             return ToolCall{part.id, part.name, part.arguments};
         case PartKind::tool_result:
             if (part.server) break;
-            return ToolResult{part.id, part.text, part.content, part.is_error};
+            return ToolResult{part.id, result_text(part), part.content, part.is_error};
         case PartKind::reasoning:
             return Reasoning{part.text, part.signature};
         case PartKind::compaction:

@@ -99,25 +99,87 @@ Edited set_viewed(JsonValue block, std::string_view text) {
     return with_member(block, "content", with_member(*result, "content", json_string(text)));
 }
 
+// ---- what the payload says ----------------------------------------------------------------------
+
+std::string text_at(JsonValue object, std::string_view key) {
+    return std::string(any_string(object, key));
+}
+
+// The texts at `key` of the elements, or the value itself where it is a text.
+std::string texts_in(const std::optional<JsonValue>& value, std::string_view key) {
+    if (!value) return {};
+    if (value->is_string()) return std::string(value->string());
+    std::string out;
+    if (!value->is_array()) return out;
+    for (const JsonValue one : value->elements()) out += any_string(one, key);
+    return out;
+}
+
+std::string output_said(JsonValue item) {
+    const std::string output = text_at(item, "output");
+    const auto error = item.find("error");
+    if (!output.empty() || !error || error->is_null()) return output;
+    return std::string(error->is_string() ? error->string() : error->raw());
+}
+std::string content_said(JsonValue item) {
+    return texts_in(item.find("content"), "text");
+}
+std::string logs_said(JsonValue item) {
+    return texts_in(item.find("outputs"), "logs");
+}
+std::string results_said(JsonValue item) {
+    return texts_in(item.find("results"), "text");
+}
+std::string shell_said(JsonValue item) {
+    return texts_in(item.find("output"), "stdout") + texts_in(item.find("output"), "stderr");
+}
+std::string stdout_said(JsonValue block) {
+    const auto content = block.find("content");
+    return content ? text_at(*content, "stdout") + text_at(*content, "stderr") : std::string();
+}
+std::string fetched_said(JsonValue block) {
+    const auto result = block.find("content");
+    const auto document = result ? result->find("content") : std::nullopt;
+    const auto source = document ? document->find("source") : std::nullopt;
+    return source && text_at(*source, "type") == "text" ? text_at(*source, "data") : std::string();
+}
+std::string viewed_said(JsonValue block) {
+    const auto result = block.find("content");
+    return result ? text_at(*result, "content") : std::string();
+}
+std::string titles_said(JsonValue block) {
+    std::string out;
+    const auto content = block.find("content");
+    if (content && content->is_array())
+        for (const JsonValue one : content->elements())
+            out += text_at(one, "title") + " " + text_at(one, "url") + "\n";
+    return out;
+}
+// Pictures say nothing.
+std::string nothing_said(JsonValue) {
+    return {};
+}
+
 struct HostedRule {
     std::string_view type;
     Edited (*edit)(JsonValue item, std::string_view text);
+    std::string (*said)(JsonValue item);
 };
 constexpr HostedRule rules[] = {
-    {"code_interpreter_call", set_logs},
-    {"file_search_call", null_results},
-    {"mcp_call", set_output},
-    {"image_generation_call", null_result},
-    {"local_shell_call_output", set_output},
-    {"apply_patch_call_output", set_output},
-    {"shell_call_output", set_shell},
-    {"computer_call_output", set_screenshot},
-    {"web_search_tool_result", empty_content},
-    {"web_fetch_tool_result", set_fetched},
-    {"code_execution_tool_result", set_stdout},
-    {"bash_code_execution_tool_result", set_stdout},
-    {"text_editor_code_execution_tool_result", set_viewed},
-    {"mcp_tool_result", set_content},
+    {"code_interpreter_call", set_logs, logs_said},
+    {"file_search_call", null_results, results_said},
+    {"mcp_call", set_output, output_said},
+    {"image_generation_call", null_result, nothing_said},
+    {"local_shell_call_output", set_output, output_said},
+    {"apply_patch_call_output", set_output, output_said},
+    {"shell_call_output", set_shell, shell_said},
+    {"computer_call_output", set_screenshot, nothing_said},
+    {"web_search_tool_result", empty_content, titles_said},
+    {"web_fetch_tool_result", set_fetched, fetched_said},
+    {"code_execution_tool_result", set_stdout, stdout_said},
+    {"bash_code_execution_tool_result", set_stdout, stdout_said},
+    {"text_editor_code_execution_tool_result", set_viewed, viewed_said},
+    {"mcp_tool_result", set_content, content_said},
 };
 
 const HostedRule* find_rule(std::string_view type) {
@@ -134,6 +196,18 @@ bool is_hosted_result(std::string_view type) {
 std::optional<std::string> without_payload(JsonValue item, std::string_view text) {
     const HostedRule* rule = find_rule(any_string(item, "type"));
     return rule ? rule->edit(item, text) : std::nullopt;
+}
+
+std::string payload_text(JsonValue item) {
+    const HostedRule* rule = find_rule(any_string(item, "type"));
+    return rule ? rule->said(item) : std::string();
+}
+
+std::string call_text(JsonValue item) {
+    for (const std::string_view field : {"arguments", "code", "queries"})
+        if (const auto value = item.find(field); value && !value->is_null())
+            return std::string(value->is_string() ? value->string() : value->raw());
+    return {};
 }
 
 bool hosted_failed(JsonValue item) {

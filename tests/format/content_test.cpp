@@ -118,6 +118,71 @@ TEST(content, hosted_results_have_a_rule_for_each_type) {
     }
 }
 
+TEST(content, hosted_results_have_the_name_of_their_tool_and_the_text_of_their_payload) {
+    struct Case {
+        FormatId format;
+        const char* raw;
+        const char *tool, *text;
+    };
+    for (
+        const Case& one : {
+            Case{
+                FormatId::openai_responses,
+                R"({"type":"mcp_call","id":"m","server_label":"s","name":"n","arguments":"{}","output":"big"})",
+                "n", "big"},
+            Case{
+                FormatId::anthropic,
+                R"({"role":"assistant","content":[{"type":"mcp_tool_result","tool_use_id":"s","content":[{"type":"text","text":"big"}]},{"type":"mcp_tool_use","id":"s","name":"n","server_name":"x","input":{}}]})",
+                "n", "big"},
+            Case{
+                FormatId::anthropic,
+                R"({"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"s","content":{"type":"code_execution_result","stdout":"out","stderr":"err","return_code":0,"content":[]}},{"type":"server_tool_use","id":"s","name":"code_execution","input":{}}]})",
+                "code_execution", "outerr"},
+            Case{FormatId::openai_responses,
+                 R"({"type":"local_shell_call_output","id":"c","output":"big"})",
+                 "local_shell_call", "big"},
+            Case{
+                FormatId::openai_responses,
+                R"({"type":"code_interpreter_call","id":"c","code":"x","container_id":"c","outputs":[{"type":"logs","logs":"big"}]})",
+                "code_interpreter_call", "big"},
+        }) {
+        const auto content = read_content_of(message(one.format, one.raw));
+        ASSERT_TRUE(content) << one.raw;
+        EXPECT_EQ(content->parts[0].tool, one.tool) << one.raw;
+        EXPECT_EQ(content->parts[0].text, one.text) << one.raw;
+    }
+    const auto content = read_content_of(message(
+        FormatId::openai_responses,
+        R"({"type":"file_search_call","id":"f","queries":["q"],"results":[{"text":"big"}]})"));
+    ASSERT_EQ(content->parts.size(), 2u);
+    EXPECT_EQ(content->parts[0].text, "big");
+    EXPECT_EQ(content->parts[1].kind, ContentKind::tool_call);
+    EXPECT_EQ(content->parts[1].text, R"(["q"])");
+    EXPECT_FALSE(content->parts[1].can_change);
+}
+
+TEST(content, media_inside_a_result_are_parts_of_their_own_and_stay_beside_its_new_text) {
+    const Message result = message(
+        FormatId::anthropic,
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"long"},{"type":"image","source":{"type":"url","url":"u"}}]},{"type":"text","text":"?"}]})");
+    const auto content = read_content_of(result);
+    ASSERT_TRUE(content);
+    ASSERT_EQ(content->parts.size(), 3u);
+    EXPECT_EQ(content->parts[0].text, "long");
+    EXPECT_EQ(content->parts[2].kind, ContentKind::media);
+    EXPECT_EQ(content->parts[2].id, "t");
+    EXPECT_EQ(
+        changed(result, 2, "[image removed]"),
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"long"},{"type":"text","text":"[image removed]"}]},{"type":"text","text":"?"}]})");
+    EXPECT_EQ(
+        changed(result, 0, "l"),
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"l"},{"type":"image","source":{"type":"url","url":"u"}}]},{"type":"text","text":"?"}]})");
+    const std::vector<PartChange> both = {{0, "gone"}, {2, std::nullopt}};
+    EXPECT_EQ(
+        std::string(**change_content(result, both)),
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"gone"},{"type":"text","text":"?"}]})");
+}
+
 TEST(content, what_has_no_payload_cannot_be_changed) {
     const Message search = message(FormatId::openai_responses,
                                    R"({"type":"web_search_call","id":"w","status":"completed"})");
