@@ -71,6 +71,18 @@ Result<std::vector<Seq>> hidden_along(Store& store, const Header& header, Range 
     return std::vector<Seq>(outside.begin(), outside.end());
 }
 
+// A pin is stronger than a retract: one that would hide nothing, or half, is refused.
+Result<void> check_unpinned(Store& store, const Header& header, Range range,
+                            const std::vector<Seq>& also) {
+    PAL_TRY(basis, load_basis(store, header, header.end));
+    if (!basis) return {};
+    for (const Seq seq : basis->pinned)
+        if (range.contains(seq) || std::ranges::find(also, seq) != also.end())
+            return fail(ErrorCode::conflict,
+                        "seq " + std::to_string(seq.value) + " is pinned; unpin it first", "range");
+    return {};
+}
+
 // A caller's edits are checked before they are believed.
 Result<void> check_edit(const Edit& edit, const View& view) {
     const auto refuse = [&](std::string_view why) {
@@ -129,6 +141,7 @@ Result<Seq> Memory::retract(const ConversationId& name, Range messages, std::str
     return seq_of(write_edit(*state_, name, write, request,
                              [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
                                  PAL_TRY(also, hidden_along(*state_->store, header, messages));
+                                 PAL_CHECK(check_unpinned(*state_->store, header, messages, also));
                                  return RetractEntry{
                                      messages, std::move(also), std::string(reason), {}};
                              }));

@@ -217,6 +217,7 @@ void write_item(JsonWriter& out, const Item& item) {
     raw_or_null(out.key("message"), view_of(item.message.raw));
     flag(out, "pinned", item.pinned);
     flag(out, "interrupted", item.interrupted);
+    flag(out, "compacted", item.kind == ItemKind::cleared || item.kind == ItemKind::shortened);
     if (item.by != Seq{}) field(out, "by", item.by);
     out.end_object();
 }

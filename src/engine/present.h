@@ -21,7 +21,8 @@ void write_entry(JsonWriter& out, const Entry& entry);
 void write_edit(JsonWriter& out, const Edit& edit);
 // {"id","owner","title",...,"seq","messages",...,"revision"}; the tenant is not shown.
 void write_header(JsonWriter& out, const Header& header);
-// {"kind","from","to","tokens","reason","message"}
+// {"kind","from","to","tokens","reason","message"}, and flags that are true: "pinned",
+// "interrupted", "compacted"
 void write_item(JsonWriter& out, const Item& item);
 // {"items":[...],"tokens","seq"}
 void write_view(JsonWriter& out, const View& view);

@@ -167,6 +167,7 @@ constexpr Schema table[] = {
         "to":{"$ref":"#/components/schemas/Seq"},"tokens":{"$ref":"#/components/schemas/Count"},
         "reason":{"type":"string"},"message":{"type":["object","null"]},
         "pinned":{"type":"boolean"},"interrupted":{"type":"boolean"},
+        "compacted":{"type":"boolean","description":"a compaction cleared or shortened it"},
         "by":{"$ref":"#/components/schemas/Seq"}}})",
      R"({"kind":"verbatim","from":1,"to":1,"tokens":9,"reason":"pinned",
         "message":{"role":"user","content":"Find me a flight to Oslo"},"pinned":true})"},

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "engine/present.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
 
@@ -33,6 +34,20 @@ TEST(edits, cleared_messages_show_the_bytes_that_were_stored) {
     EXPECT_EQ(texts(*view), "q call:c1 [gone] done");
     EXPECT_EQ(view->items[2].kind, ItemKind::cleared);
     EXPECT_LT(view->tokens, memory.view(alice, {.at = Seq{4}})->tokens);
+}
+
+TEST(edits, the_view_item_says_that_it_was_compacted_and_the_message_does_not) {
+    Memory memory =
+        memory_with({user("q"), call("c1"), result("c1", "a very long result"), assistant("done")});
+    ASSERT_TRUE(splice(memory, {clear(3, result("c1", "[gone]"))}));
+    const auto view = memory.view(alice);
+    std::string cleared, plain;
+    JsonWriter to_cleared(cleared), to_plain(plain);
+    write_item(to_cleared, view->items[2]);
+    write_item(to_plain, view->items[3]);
+    EXPECT_NE(cleared.find(R"("compacted":true)"), std::string::npos) << cleared;
+    EXPECT_EQ(plain.find("compacted"), std::string::npos) << plain;
+    EXPECT_EQ(view_of(view->items[2].message.raw).find("compacted"), std::string_view::npos);
 }
 
 TEST(edits, the_stronger_edit_wins_and_of_equals_the_later) {
@@ -113,6 +128,21 @@ TEST(edits, a_retract_that_would_split_a_pair_takes_the_whole_group) {
     EXPECT_EQ(texts(*memory.view(alice)), "q done");
     ASSERT_TRUE(memory.undo(alice));
     EXPECT_EQ(texts(*memory.view(alice)), "q call:c1 r done");
+}
+
+TEST(edits, a_retract_of_what_is_pinned_is_refused_whole) {
+    Memory memory = memory_with({user("q"), call("c1"), result("c1", "r"), assistant("done")});
+    ASSERT_TRUE(memory.pin(alice, Seq{3}));
+    for (const Range range : {Range{Seq{3}, Seq{3}}, Range{Seq{1}, Seq{4}}}) {
+        const auto refused = memory.retract(alice, range);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::conflict);
+        EXPECT_EQ(refused.error().message, "seq 2 is pinned; unpin it first");
+    }
+    EXPECT_EQ(texts(*memory.view(alice)), "q call:c1 r done");
+    ASSERT_TRUE(memory.unpin(alice, Seq{3}));
+    ASSERT_TRUE(memory.retract(alice, {Seq{3}, Seq{3}}));
+    EXPECT_EQ(texts(*memory.view(alice)), "q done");
 }
 
 TEST(edits, a_rewind_hides_everything_after_and_can_be_undone) {
