@@ -61,6 +61,19 @@ Result<std::optional<std::size_t>> count_field(const JsonValue& object, std::str
     return static_cast<std::size_t>(*number);
 }
 
+Result<std::optional<std::size_t>> positive_field(const JsonValue& object, std::string_view name) {
+    PAL_TRY(count, count_field(object, name));
+    if (count == std::size_t{0}) return wrong(name, "a whole number above 0", *object.find(name));
+    return count;
+}
+
+Result<std::optional<double>> share_field(const JsonValue& object, std::string_view name) {
+    PAL_TRY(share, number_field(object, name));
+    if (share && !(*share >= 0 && *share <= 1))
+        return wrong(name, "between 0 and 1", *object.find(name));
+    return share;
+}
+
 Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view name) {
     const auto value = present(object, name);
     if (!value) return std::nullopt;

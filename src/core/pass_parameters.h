@@ -24,6 +24,9 @@ Result<void> only_pass_fields(const JsonValue& object,
                               std::initializer_list<std::string_view> known);
 // A whole number that is not negative; none when the field is absent or null.
 Result<std::optional<std::size_t>> count_field(const JsonValue& object, std::string_view name);
+// The same, above 0; a number from 0 to 1.
+Result<std::optional<std::size_t>> positive_field(const JsonValue& object, std::string_view name);
+Result<std::optional<double>> share_field(const JsonValue& object, std::string_view name);
 Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view name);
 Result<std::optional<double>> number_field(const JsonValue& object, std::string_view name);
 Result<std::optional<std::string>> text_field(const JsonValue& object, std::string_view name);

@@ -271,16 +271,16 @@ Result<PassFunction> make_summarize(const JsonValue& parameters) {
     Options options;
     PAL_TRY(order, read_order(parameters));
     PAL_TRY(keep, count_field(parameters, "keep_turns"));
-    PAL_TRY(batch, count_field(parameters, "batch"));
-    PAL_TRY(chunk, count_field(parameters, "chunk_tokens"));
-    PAL_TRY(share, number_field(parameters, "max_share"));
+    PAL_TRY(batch, positive_field(parameters, "batch"));
+    PAL_TRY(chunk, positive_field(parameters, "chunk_tokens"));
+    PAL_TRY(share, share_field(parameters, "max_share"));
     PAL_TRY(first, flag_field(parameters, "keep_first_user"));
     PAL_TRY(from, text_field(parameters, "from"));
     options.order = std::move(order);
     options.keep_turns = keep;
-    options.batch = std::max<std::size_t>(batch.value_or(options.batch), 1);
-    options.chunk_tokens = std::max<std::size_t>(chunk.value_or(options.chunk_tokens), 1);
-    options.max_share = std::clamp(share.value_or(0), 0.0, 1.0);
+    options.batch = batch.value_or(options.batch);
+    options.chunk_tokens = chunk.value_or(options.chunk_tokens);
+    options.max_share = share.value_or(0);
     options.keep_first_user = first.value_or(false);
     if (from) {
         PAL_TRY(time, parse_time(*from));

@@ -160,6 +160,34 @@ Result<void> read_words(Policy& policy, const JsonValue& root) {
     return {};
 }
 
+// A target that lies above what fires it is met from the start: nothing would ever happen.
+Result<void> check_target(const Policy& policy) {
+    constexpr std::uint64_t any_window = 1'000'000;  // Shares are compared in any one.
+    const auto at = trigger_tokens(policy.hard, policy.target.tokens ? 0 : any_window);
+    const auto target = policy.target.in(any_window);
+    const bool mixed = !policy.target.tokens && trigger_tokens(policy.hard, 0);
+    if (!at || !target || mixed || *target <= *at) return {};
+    return fail(ErrorCode::invalid_request,
+                "\"target\" is above the trigger that it is to be reached from: it would never do "
+                "anything",
+                "target");
+}
+
+Result<void> check_does_something(const Policy& policy, const JsonValue& root) {
+    if (!policy.passes.empty()) return {};
+    if (root.find("triggers"))
+        return fail(ErrorCode::invalid_request,
+                    "the policy has triggers and no \"passes\": it would never do anything; name "
+                    "some, as in [{\"pass\":\"drop_oldest\"}]",
+                    "passes");
+    if (!root.find("passes") && !policy.injection.on && policy.recall.tokens == 0)
+        return fail(ErrorCode::invalid_request,
+                    "the policy has no \"passes\": it would never do anything; name some, as in "
+                    "[{\"pass\":\"drop_oldest\"}], or use \"none\"",
+                    "passes");
+    return {};
+}
+
 Result<Policy> read_general(const JsonValue& root, const Extensions& extensions) {
     PAL_CHECK(only_fields(root, {"name", "strategy", "triggers", "passes", "target", "min_gain",
                                  "pays_within_calls", "protect", "window_tokens", "reply_tokens",
@@ -189,11 +217,8 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
             PAL_TRY(pass, read_pass(value, extensions));
             policy.passes.push_back(std::move(pass));
         }
-    if (policy.passes.empty() && root.find("triggers"))
-        return fail(ErrorCode::invalid_request,
-                    "the policy has triggers and no \"passes\": it would never do anything; name "
-                    "some, as in [{\"pass\":\"drop_oldest\"}]",
-                    "passes");
+    PAL_CHECK(check_does_something(policy, root));
+    PAL_CHECK(check_target(policy));
     return policy;
 }
 

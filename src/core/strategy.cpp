@@ -48,12 +48,47 @@ constexpr Field fields[] = {
     {"min_gain_tokens", FieldKind::integer},
     {"recall", FieldKind::object},
 };
+// Other names that the seed takes.
+struct Alias {
+    std::string_view name, field;
+};
+constexpr Alias aliases[] = {
+    {"strategy", "mode"},
+    {"memory_strategy", "mode"},
+    {"keep_last_turns", "keep_last_user_turns"},
+    {"clear_tool_inputs", "compact_clear_tool_inputs"},
+    {"exclude_tools", "compact_exclude_tools"},
+    {"include_tools", "compact_include_tools"},
+};
 constexpr std::string_view general_fields[] = {"triggers", "passes", "target", "protect"};
 constexpr std::string_view modes[] = {"none", "trim", "summarize", "compact"};
 
 const Field* find_field(std::string_view name) {
     const auto at = std::ranges::find(fields, name, &Field::name);
     return at == std::end(fields) ? nullptr : at;
+}
+
+std::string_view field_name(std::string_view name) {
+    const auto at = std::ranges::find(aliases, name, &Alias::name);
+    return at == std::end(aliases) ? name : at->field;
+}
+
+// The object with the fields under their usual names.
+Result<std::string> with_usual_names(const JsonValue& object) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    for (const JsonMember member : object.members()) {
+        const std::string_view name = field_name(member.key);
+        if (name != member.key && object.find(name))
+            return fail(ErrorCode::invalid_request,
+                        "\"" + std::string(member.key) + "\" is another name of \"" +
+                            std::string(name) + "\"; give one of them",
+                        std::string(member.key));
+        out.key(name).raw(member.value.raw());
+    }
+    out.end_object();
+    return json;
 }
 
 bool is_texts(const JsonValue& value) {
@@ -216,13 +251,21 @@ void write_injection(JsonWriter& out, const Strategy& in) {
 
 bool is_strategy(const JsonValue& object) {
     if (object.size() == 0) return true;
-    for (const JsonMember member : object.members())
-        if (member.key != "summarizer_model" && member.key != "recall" && find_field(member.key))
-            return true;
-    return false;
+    // "strategy" is a name of "mode" here and a word for reports in the general form.
+    bool only_fields = true, only_shared = true;
+    for (const JsonMember member : object.members()) {
+        const bool shared = member.key == "summarizer_model" || member.key == "recall";
+        if (!shared && find_field(member.key)) return true;
+        only_fields &= find_field(field_name(member.key)) != nullptr;
+        only_shared &= shared;
+    }
+    return only_fields && !only_shared;
 }
 
-Result<std::string> general_of_strategy(const JsonValue& object) {
+Result<std::string> general_of_strategy(const JsonValue& given) {
+    PAL_TRY(usual, with_usual_names(given));
+    PAL_TRY(document, parse_json(usual));
+    const JsonValue object = document.root();
     PAL_CHECK(check_fields(object));
     const Strategy in(object);
     const std::string_view mode = in.text("mode", "none");

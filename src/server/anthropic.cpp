@@ -4,9 +4,11 @@
 // a compaction of the turn, without one on the request itself. What was done is told as Anthropic
 // tells it.
 #include <algorithm>
+#include <set>
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "core/placeholder.h"
 #include "core/policy.h"
 #include "engine/compact_document.h"
 #include "format/json_edit.h"
@@ -38,8 +40,24 @@ struct Cleared {
     std::uint64_t use_tokens = 0, thinking_tokens = 0, folded_tokens = 0;
 };
 
+// The calls whose input or output a placeholder in the text stands for; false if there is none.
+bool add_call_ids(std::set<std::string>& ids, std::string_view text) {
+    constexpr std::string_view mark = "(call_id=";
+    bool found = false;
+    for (std::size_t at = text.find(placeholder_mark); at != text.npos;
+         at = text.find(placeholder_mark, at + 1)) {
+        const std::size_t from = text.find(mark, at), to = text.find("); reason=", at);
+        if (from > to || to == text.npos) continue;
+        ids.emplace(text.substr(from + mark.size(), to - from - mark.size()));
+        found = true;
+    }
+    return found;
+}
+
+// A use counts once, whether its input, its output or both were cleared.
 Cleared cleared_by(const std::vector<Edit>& edits) {
     Cleared cleared;
+    std::set<std::string> ids;
     for (const Edit& edit : edits) {
         const std::uint64_t gain =
             edit.before.tokens - std::min(edit.before.tokens, edit.after.tokens);
@@ -50,10 +68,11 @@ Cleared cleared_by(const std::vector<Edit>& edits) {
             ++cleared.folded;
             cleared.folded_tokens += gain;
         } else {
-            ++cleared.uses;
+            if (!add_call_ids(ids, view_of(edit.result))) ++cleared.uses;
             cleared.use_tokens += gain;
         }
     }
+    cleared.uses += ids.size();
     return cleared;
 }
 

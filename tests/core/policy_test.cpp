@@ -240,6 +240,47 @@ TEST(policy, errors_name_the_place_and_what_there_is) {
     EXPECT_NE(message(R"({"min_gain":{"dollars":"a"}})").find("dollars"), std::string::npos);
 }
 
+TEST(policy, what_would_never_do_anything_is_refused) {
+    const auto param = [](const char* policy) {
+        const auto parsed = parse_policy(policy);
+        return parsed ? std::string("accepted") : parsed.error().param;
+    };
+    EXPECT_EQ(param(R"({"name":"x"})"), "passes");
+    EXPECT_EQ(param(R"({"target":5})"), "passes");
+    EXPECT_EQ(param(R"({"summarizer_model":"m"})"), "passes");
+    EXPECT_EQ(param(R"({"passes":[]})"), "accepted");  // It says that it does nothing.
+    EXPECT_EQ(param(R"({"recall":{"tokens":500}})"), "accepted");
+    EXPECT_EQ(param(R"({"injection":{}})"), "accepted");
+    constexpr const char* above[] = {
+        R"({"triggers":{"tokens":100},"target":101,"passes":[{"pass":"drop_oldest"}]})",
+        R"({"triggers":{"window_share":0.5},"target":{"window_share":0.6},)"
+        R"("passes":[{"pass":"drop_oldest"}]})"};
+    for (const char* policy : above) EXPECT_EQ(param(policy), "target") << policy;
+    EXPECT_EQ(param(R"({"triggers":{"tokens":100},"target":{"window_share":0.6},)"
+                    R"("passes":[{"pass":"drop_oldest"}]})"),
+              "accepted");  // Of an unknown window: it may be below.
+    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","max_share":1.5}]})"), "max_share");
+    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"rolling","batch":0}]})"), "batch");
+    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"chunked","chunk_tokens":0}]})"),
+              "chunk_tokens");
+}
+
+TEST(policy, the_seeds_other_names_mean_the_same) {
+    EXPECT_EQ(*expand_policy(R"({"strategy":"compact","clear_tool_inputs":true,)"
+                             R"("exclude_tools":["a"]})"),
+              *expand_policy(R"({"mode":"compact","compact_clear_tool_inputs":true,)"
+                             R"("compact_exclude_tools":["a"]})"));
+    EXPECT_EQ(*expand_policy(R"({"memory_strategy":"trim","keep_last_turns":3})"),
+              *expand_policy(R"({"mode":"trim","keep_last_user_turns":3})"));
+    EXPECT_EQ(parse_policy(R"({"strategy":"trim","mode":"trim"})").error().param, "strategy");
+    EXPECT_EQ(parse_policy(R"({"strategy":"tidy"})").error().param, "mode");
+    // In the general form it is a word for reports.
+    const auto general =
+        parse_policy(R"({"strategy":"mine","triggers":{"turns":9},"passes":[{"pass":"fail"}]})");
+    ASSERT_TRUE(general);
+    EXPECT_EQ(general->strategy, "mine");
+}
+
 TEST(plan, an_unreachable_budget_is_said_with_its_numbers) {
     const auto policy = parse_policy("trim");
     std::vector<Item> items = ten_messages();

@@ -290,6 +290,24 @@ TEST(gateway_turn, compacts_by_anthropics_context_management) {
     }
 }
 
+TEST(gateway_turn, a_tool_use_counts_once_when_its_input_and_its_output_are_cleared) {
+    const std::string large = std::string(400, 'x');
+    const std::string history =
+        user("a") +
+        R"(,{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"look","input":{"q":")" +
+        large +
+        R"("}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":")" +
+        large + R"("}]},{"role":"assistant","content":"b"},)" + user("c");
+    const std::string wish =
+        R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919",)"
+        R"("trigger":{"type":"input_tokens","value":1},"keep":{"type":"tool_uses","value":0},)"
+        R"("clear_tool_inputs":true}]})";
+    Gateway gateway(FormatId::anthropic, {says(FormatId::anthropic, "one")});
+    const Told told = gateway.message(history, {}, wish);
+    EXPECT_TRUE(told.response.body.contains(R"("cleared_tool_uses":1,)")) << told.response.body;
+    EXPECT_TRUE(gateway.upstream.requests().at(0).body.contains("removed: tool input"));
+}
+
 TEST(gateway_turn, refuses_an_unknown_edit_by_its_name) {
     Gateway gateway(chat_format);
     const Told told =
