@@ -262,6 +262,16 @@ std::string choose_facts(const std::vector<Said>& said, const ExtractOptions& op
     return out;
 }
 
+// No sentence has room: how it began and how it ended. Empty when not even that fits.
+std::string cut_of(const std::vector<Said>& said, std::size_t most, const MessageTools& tools) {
+    std::string all;
+    for (const Said& one : said)
+        if (!one.text.empty()) all += (all.empty() ? "" : "\n") + one.speaker + ": " + one.text;
+    std::string text =
+        shorten_text(all, most, [&](std::string_view part) { return tools.count_text(part); });
+    return text.starts_with(left_out_mark) ? std::string() : text;
+}
+
 }  // namespace
 
 std::vector<std::string> shared_identifiers(std::span<const Item* const> items,
@@ -284,6 +294,7 @@ std::string extract_summary(std::span<const Item* const> items, const ExtractOpt
     std::string text = choose_sentences(said, left, tools);
     if (!text.empty() && !list.empty()) text += '\n';
     text += list;
+    if (text.empty()) return cut_of(said, options.max_tokens, tools);
     // Sums of counts are no counts of sums; a few tokens may be too many.
     return shorten_text(text, options.max_tokens, count);
 }

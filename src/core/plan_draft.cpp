@@ -218,6 +218,7 @@ std::optional<PlanDraft::Made> PlanDraft::rewritten(const Rewrite& rewrite) cons
     return made;
 }
 
+// Leaves it without a result when there is nothing to say.
 void PlanDraft::set_summary(Made& made) const {
     SummaryOrder& order = *made.summary;
     order.range = made.edit.range;
@@ -235,6 +236,7 @@ void PlanDraft::set_summary(Made& made) const {
     ExtractOptions options{
         .max_tokens = order.max_tokens, .concepts = order.concepts, .later = later};
     const std::string text = extract_summary(folded, options, *input_.tools);
+    if (text.empty()) return;
     made.edit.result = make_bytes(dress_summary(order, text));
     made.edit.after = {input_.tools->scheme(), input_.tools->count_text(*made.edit.result)};
 }
@@ -308,8 +310,9 @@ void PlanDraft::add_folds(std::vector<Made>& out, std::vector<Made> stretches,
     std::vector<bool> stands(stretches.size());
     for (std::size_t s = 0; s < stretches.size(); ++s) {
         const Made& with = stretches[root(s)];
-        // A summary that is no shorter than what it stands for is none.
-        stands[s] = !with.summary || with.edit.after.tokens < before[root(s)];
+        // A summary that says nothing, or is no shorter than what it stands for, is none.
+        const bool says = with.edit.result && with.edit.after.tokens < before[root(s)];
+        stands[s] = !with.summary || says;
         if (!stands[s]) continue;
         // Also the rest of an older summary, whose text went into the new one.
         if (root(s) != s || stretches[s].runs.empty())

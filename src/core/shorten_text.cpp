@@ -31,8 +31,8 @@ std::size_t tail_start(std::string_view text, std::size_t most) {
 
 std::string note(std::string_view gone, std::size_t of) {
     const auto lines = std::count(gone.begin(), gone.end(), '\n');
-    std::string text =
-        "\u27e6left out: " + std::to_string(gone.size()) + " of " + std::to_string(of) + " bytes";
+    std::string text = std::string(left_out_mark) + std::to_string(gone.size()) + " of " +
+                       std::to_string(of) + " bytes";
     if (lines > 0) text += ", " + std::to_string(lines) + " line ends";
     return text + "\u27e7";
 }

@@ -7,6 +7,8 @@
 
 namespace palimpsest {
 
+constexpr std::string_view left_out_mark = "\u27e6left out: ";  // how the note begins
+
 // Head and tail of `text` with a note between them that says exactly what was left out (bytes, and
 // lines where whole lines went), all of it within `most` tokens by `count`. Cuts fall on code
 // points, and on line ends where one is near. A text that fits comes back as it is; the note alone

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view fold =
     R"({"triggers":{"soft":{"messages":2},"hard":{"messages":400}},"target":{"tokens":1},)"
-    R"("passes":[{"pass":"summarize","keep_turns":1,"max_tokens":10}]})";
+    R"("passes":[{"pass":"summarize","keep_turns":1,"max_tokens":40}]})";
 
 // Says nothing, whatever it is asked, until the test lets it go.
 class Silent : public Summarizer {
