@@ -173,18 +173,21 @@ private:
     }
     std::string policy() {
         if (pick(4) == 0) return "balanced";
-        const std::uint32_t tokens = pick(600);
-        std::string triggers =
-            pick(2) == 0 ? "\"tokens\":" + std::to_string(tokens) : "\"turns\":" + number(5);
+        std::uint32_t most = 400;
+        std::string triggers;
+        if (pick(2) == 0) {
+            most = pick(600);
+            triggers = "\"tokens\":" + std::to_string(most);
+        } else {
+            triggers = "\"turns\":" + number(5);
+        }
         if (pick(4) == 0) triggers = "\"window_share\":0.7";
         if (pick(6) == 0) triggers = "\"messages\":" + number(12);
         std::string out = "{\"triggers\":{" + triggers + "},\"passes\":[" + pass();
         for (std::uint32_t n = pick(3); n > 0; --n) out += "," + pass();
         out += "]";
         // A target above its trigger is refused.
-        const bool counted = triggers.starts_with("\"tokens\"");
-        if (pick(2) == 0)
-            out += ",\"target\":" + number(counted ? std::min(tokens + 1, 400u) : 400);
+        if (pick(2) == 0) out += ",\"target\":" + std::to_string(std::min(pick(400), most));
         if (pick(5) == 0) out += ",\"min_gain\":" + number(100);
         if (pick(6) == 0) out += R"(,"protect":{"turns":2})";
         return out + "}";
