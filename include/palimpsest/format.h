@@ -81,9 +81,10 @@ struct CheckOptions {
     std::string_view model = {};            // that the request goes to
     std::string_view reasoning_model = {};  // that wrote the reasoning in the history
     std::span<const Message> log = {};      // what was really said; repair restores calls from it
-    bool open_end = false;   // calls at the end may still be answered: leave them alone
-    bool continued = false;  // Responses: calls may be in a stored response or conversation
-    bool unstored = false;   // Responses: the service keeps nothing (store: false)
+    bool open_end = false;         // calls at the end may still be answered: leave them alone
+    bool continued = false;        // Responses: calls may be in a stored response or conversation
+    bool unstored = false;         // Responses: the service keeps nothing (store: false)
+    std::size_t marks_beside = 0;  // Anthropic: cache_control in tools and system prompt
 };
 
 // Every broken rule, in the order of positions. Context rules are checked as far as `options` goes.
@@ -134,15 +135,19 @@ std::string write_list(std::span<const Message> messages);
 struct Rendered {
     std::vector<Message> messages = {};  // all of the target format
     std::string system = {};             // Anthropic: the leading system messages' text
+    std::string system_blocks = {};      // the same as a JSON list, if blocks of it are marked
     std::vector<std::string> lost = {};  // what has no place in the target format, one line each
     std::vector<RepairNote> notes = {};  // what was repaired; indexes are those after conversion
 };
 
 // Any messages, of whatever formats, as a list that the target's provider accepts: those of the
 // target format keep their bytes, others are converted, all of it is repaired and validated.
+// Of the caller's cache_control marks the newest stay, as many as the provider takes.
 // `internal` if a violation remains (this is a bug); `unprocessable` if a limit is exceeded.
 Result<Rendered> render(FormatId to, std::span<const Message> messages,
                         const CheckOptions& options = {});
+// The system prompt as JSON, for a field of the request.
+std::string system_json(const Rendered& rendered);
 
 struct ConvertedJson {
     std::string json = {};

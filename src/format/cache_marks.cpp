@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "format/own_marks.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t marks_max = 4;
 constexpr std::size_t blocks_between = 15;  // well below the 20 that a mark looks back
 constexpr std::string_view mark = R"("cache_control":{"type":"ephemeral"})";
 
@@ -25,7 +25,7 @@ public:
     // Before the closing brace of an object.
     bool mark_object(const JsonValue& object) {
         const std::string_view raw = object.raw();
-        if (!object.is_object() || object.size() == 0) return false;
+        if (!object.is_object() || object.size() == 0 || object.find("cache_control")) return false;
         add({offset(raw) + raw.size() - 1, 0, "," + std::string(mark)});
         return true;
     }
@@ -56,7 +56,7 @@ public:
         }
         return out + std::string(body_.substr(from));
     }
-    std::size_t left() const { return marks_max - splices_.size(); }
+    std::size_t left() const { return cache_marks_max - splices_.size(); }
 
 private:
     static bool can_carry(const JsonValue& block) {
@@ -106,10 +106,9 @@ void mark_messages(Marking& marking, const std::vector<JsonValue>& messages,
 }  // namespace
 
 Result<std::string> with_cache_marks(std::string_view body, std::size_t behind_edit) {
-    // A key stands between plain quotes; in a text they would be escaped.
-    if (body.find("\"cache_control\"") != body.npos) return std::string(body);
     PAL_TRY(document, parse_json(body));
     const JsonValue root = document.root();
+    if (marks_beside_messages(root) + marks_of_messages(root) > 0) return std::string(body);
     Marking marking(body);
     if (const auto tools = root.find("tools"); tools && tools->is_array() && tools->size() > 0) {
         std::optional<JsonValue> last;

@@ -42,6 +42,7 @@ struct Format {
     std::string_view list_fields[3] = {};  // where a request body keeps its messages
     std::string_view text_field = {};  // the one of them that may be a string: the user's message
     double temperature_max = 2;
+    bool has_cache_marks = false;  // its blocks may carry cache_control; format/own_marks.h
     std::string_view own_text_type = "text";    // of a text part in the assistant's messages
     std::string_view other_text_type = "text";  // and in others'
     std::string_view result_field = "content";  // where a tool's result says what came out

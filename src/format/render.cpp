@@ -5,8 +5,11 @@
 // neighbours are joined before they are written.
 #include <algorithm>
 
+#include "base/json_write.h"
 #include "format/fields.h"
 #include "format/format_table.h"
+#include "format/json_edit.h"
+#include "format/own_marks.h"
 #include "format/request.h"
 #include "palimpsest/format.h"
 
@@ -49,9 +52,10 @@ public:
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
-        report_lost_fields(document.root(), rendered_.lost);
+        if (message.format != to_.id) report_lost_fields(document.root(), rendered_.lost);
         if (neutral.role == Role::tool && to_.cut.results_of_user) neutral.role = Role::user;
-        if (neutral.role == Role::system && !to_.cut.system_field.empty() && !hoist(neutral))
+        if (neutral.role == Role::system && !to_.cut.system_field.empty() &&
+            !hoist(neutral, message.format))
             return {};
         const bool join = joins(neutral);
         if (!join) flush();
@@ -69,6 +73,7 @@ public:
 
     Rendered take() {
         flush();
+        if (is_marked_) rendered_.system_blocks = json_list(prompt_);
         return std::move(rendered_);
     }
     const std::vector<std::size_t>& origins() const { return origins_; }
@@ -81,7 +86,7 @@ private:
     }
 
     // Leading system messages leave the list. Gives whether the message stays in it.
-    bool hoist(NeutralMessage& message) {
+    bool hoist(NeutralMessage& message, FormatId from) {
         if (!rendered_.messages.empty() || pending_) {
             rendered_.lost.push_back("system: inside the conversation it is sent as the user's");
             message.role = Role::user;
@@ -91,8 +96,21 @@ private:
             if (!is_textual(part)) continue;
             if (!rendered_.system.empty()) rendered_.system += "\n\n";
             rendered_.system += textual(part);
+            if (to_.has_cache_marks) add_to_prompt(part, from);
         }
         return false;
+    }
+
+    // A block of the prompt: as it came, or made from its text.
+    void add_to_prompt(const NeutralPart& part, FormatId from) {
+        if (textual(part).empty()) return;
+        const auto block = parse_json(part.json);
+        if (from == to_.id && block && block->root().is_object()) {
+            is_marked_ = is_marked_ || marks_of_block(block->root()) > 0;
+            prompt_.emplace_back(part.json);
+        } else {
+            prompt_.push_back(R"({"type":"text","text":)" + json_string(textual(part)) + "}");
+        }
     }
 
     bool joins(const NeutralMessage& next) const {
@@ -125,11 +143,21 @@ private:
     Rendered rendered_;
     std::optional<NeutralMessage> pending_;
     std::size_t added_ = 0, pending_from_ = 0;
+    std::vector<std::string> prompt_;  // the blocks of the system prompt
+    bool is_marked_ = false;
     std::vector<std::size_t> origins_;
     // What the pending message's views point into.
     std::vector<JsonDocument> documents_;
     std::vector<Bytes> raws_;
 };
+
+std::size_t marks_of_prompt(const Rendered& rendered) {
+    const auto blocks = parse_json(rendered.system_blocks);
+    std::size_t marks = 0;
+    if (blocks)
+        for (const JsonValue block : blocks->root().elements()) marks += marks_of_block(block);
+    return marks;
+}
 
 // What stays broken after a repair: a limit is the caller's matter, anything else a bug of ours.
 Result<void> accept(std::span<const Violation> violations) {
@@ -154,9 +182,17 @@ Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages
     return rendered;
 }
 
-Result<Rendered> render(FormatId to, std::span<const Message> messages,
-                        const CheckOptions& options) {
+std::string system_json(const Rendered& rendered) {
+    return rendered.system_blocks.empty() ? json_string(rendered.system) : rendered.system_blocks;
+}
+
+Result<Rendered> render(FormatId to, std::span<const Message> messages, const CheckOptions& asked) {
     PAL_TRY(rendered, convert_messages(to, messages));
+    CheckOptions options = asked;
+    if (format_of(to).has_cache_marks) {
+        if (!rendered.system_blocks.empty()) options.marks_beside += marks_of_prompt(rendered);
+        drop_older_marks(rendered.messages, room_for_marks(options));
+    }
     if (rendered.messages.empty())
         return fail(ErrorCode::invalid_request, "there is no message to send: add a user message");
     PAL_TRY(violations, validate(to, rendered.messages, options));

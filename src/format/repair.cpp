@@ -3,6 +3,7 @@
 
 #include "format/check.h"
 #include "format/format_table.h"
+#include "format/own_marks.h"
 #include "format/repair_work.h"
 #include "format/reply.h"
 
@@ -84,8 +85,11 @@ Result<Repaired> repair(FormatId format, std::span<const Message> messages,
     work.erase_dropped();
     format_of(format).repair(work);
     work.erase_dropped();
-    repaired.notes = std::move(work.notes);
     for (Piece& piece : work.pieces) repaired.messages.push_back(std::move(piece.message));
+    if (format_of(format).has_cache_marks)
+        for (const std::size_t i : drop_older_marks(repaired.messages, room_for_marks(options)))
+            work.note(work.pieces[i].at, "took off older cache_control marks");
+    repaired.notes = std::move(work.notes);
     return repaired;
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "format/cache_marks.h"
+#include "format/own_marks.h"
 
 namespace palimpsest {
 namespace {
@@ -24,6 +25,9 @@ struct Fields {
                 list, member.key, [](const auto& f) { return std::string_view(f.first); });
             if (known == list.end()) list.emplace_back(member.key, member.value.raw());
         }
+    }
+    void write(JsonWriter& out) const {
+        for (const auto& [name, json] : list) out.key(name).raw(json);
     }
     bool has(std::string_view name) const {
         return std::ranges::any_of(list, [&](const auto& f) { return f.first == name; });
@@ -46,6 +50,18 @@ std::string object_of(const ModelRequest& request) {
     return json + "}";
 }
 
+// The caller's own marks for the cache, where the format has such.
+std::size_t marks_in(const Dialect& dialect, const Fields& fields) {
+    if (!dialect.cache_marks) return 0;
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    fields.write(out);
+    out.end_object();
+    const auto document = parse_json(json);
+    return document ? marks_beside_messages(document->root()) : 0;
+}
+
 // The tools and parameters in the format of the model: as they are, or carried over by way of a
 // request around one word.
 Result<std::string> fields_in(FormatId to, const ModelRequest& request,
@@ -66,21 +82,22 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                                         const ModelRequest& request, std::string_view defaults,
                                         std::uint32_t output_tokens, bool stream) {
     RequestBody body;
-    PAL_TRY(rendered, render(dialect.format, request.messages, {.model = model}));
-    body.lost = std::move(rendered.lost);
-    for (const RepairNote& note : rendered.notes)
-        body.repairs.push_back("repaired before it was sent: " + note.what);
     PAL_TRY(own, fields_in(dialect.format, request, body.lost));
     Fields fields;
     PAL_TRY(own_json, parse_json(own));
     fields.add(own_json.root());
     PAL_TRY(default_json, parse_json(defaults.empty() ? "{}" : defaults));
     fields.add(default_json.root());
+    PAL_TRY(rendered, render(dialect.format, request.messages,
+                             {.model = model, .marks_beside = marks_in(dialect, fields)}));
+    body.lost.insert(body.lost.begin(), rendered.lost.begin(), rendered.lost.end());
+    for (const RepairNote& note : rendered.notes)
+        body.repairs.push_back("repaired before it was sent: " + note.what);
 
     JsonWriter out(body.json);
     out.begin_object().field("model", model);
-    if (!rendered.system.empty()) out.field("system", rendered.system);
-    for (const auto& [name, json] : fields.list) out.key(name).raw(json);
+    if (!rendered.system.empty()) out.key("system").raw(system_json(rendered));
+    fields.write(out);
     if (!dialect.limit_field.empty() && !fields.has(dialect.limit_field))
         out.key(dialect.limit_field).number(std::uint64_t{output_tokens});
     out.key(dialect.list_field).raw(write_list(rendered.messages));

@@ -93,8 +93,7 @@ Result<RouteReply> sendable(const View& view, std::string_view format_text) {
     PAL_TRY(rendered, render(format, messages));
     reply.body = write_list(rendered.messages);
     if (!rendered.system.empty())
-        reply.body =
-            "{\"system\":" + json_string(rendered.system) + ",\"messages\":" + reply.body + "}";
+        reply.body = "{\"system\":" + system_json(rendered) + ",\"messages\":" + reply.body + "}";
     reply.warnings = std::move(rendered.lost);
     for (const RepairNote& note : rendered.notes) reply.warnings.push_back(note.what);
     return reply;

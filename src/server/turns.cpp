@@ -218,7 +218,7 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
     std::string request;
     JsonWriter json(request);
     json.begin_object().field("format", format_name(format));
-    if (!rendered->system.empty()) json.field("system", rendered->system);
+    if (!rendered->system.empty()) json.key("system").raw(system_json(*rendered));
     json.key("messages").raw(write_list(rendered->messages)).end_object();
     const auto hinted =
         with_cache_hints(dialect_of(format), request, begun.cache_key(), begun.behind_edit());

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "format/cache_marks.h"
+#include "format/own_marks.h"
 #include "palimpsest/format.h"
 
 using namespace palimpsest;
@@ -78,4 +79,81 @@ TEST(cache_marks, never_stand_on_thinking_or_on_nothing) {
               std::string::npos);
     const std::string empty = R"({"messages":[{"role":"user","content":""}]})";
     EXPECT_EQ(*with_cache_marks(empty, 0), empty);
+}
+
+// ---- marks of the caller ------------------------------------------------------------------------
+
+namespace {
+
+Message said(std::string raw) {
+    return read_message(FormatId::anthropic, make_bytes(std::move(raw))).value();
+}
+
+std::vector<Message> six_marked_turns() {
+    std::vector<Message> messages;
+    for (int i = 1; i <= 6; ++i) {
+        messages.push_back(said(R"({"role":"user","content":[{"type":"text","text":"q)" +
+                                std::to_string(i) +
+                                R"(", "cache_control" : {"type":"ephemeral"} }]})"));
+        messages.push_back(said(R"({"role":"assistant","content":"a"})"));
+    }
+    return messages;
+}
+
+}  // namespace
+
+TEST(own_marks, of_many_requests_only_the_newest_four_are_sent) {
+    const std::vector<Message> messages = six_marked_turns();
+    const auto rendered = render(FormatId::anthropic, messages);
+    ASSERT_TRUE(rendered) << rendered.error().message;
+    EXPECT_TRUE(rendered->notes.empty());
+    for (int turn = 0; turn < 6; ++turn) {
+        const std::string_view raw = view_of(rendered->messages[2 * turn].raw);
+        if (turn >= 2)
+            EXPECT_EQ(raw, view_of(messages[2 * turn].raw));
+        else
+            EXPECT_EQ(raw, R"({"role":"user","content":[{"type":"text","text":"q)" +
+                               std::to_string(turn + 1) + R"(" }]})");
+    }
+}
+
+TEST(own_marks, of_the_system_prompt_go_out_in_their_blocks_and_take_the_place_of_older_ones) {
+    std::vector<Message> messages = six_marked_turns();
+    const std::string prompt = R"([{"type":"text","text":"one"},{"type":"text","text":"two",)"
+                               R"("cache_control":{"type":"ephemeral","ttl":"1h"}}])";
+    messages.insert(messages.begin(), said(R"({"role":"system","content":)" + prompt + "}"));
+    const auto rendered = render(FormatId::anthropic, messages, {.marks_beside = 1});
+    ASSERT_TRUE(rendered) << rendered.error().message;
+    EXPECT_EQ(system_json(*rendered), prompt);
+    EXPECT_TRUE(rendered->lost.empty()) << rendered->lost.front();
+    std::size_t left = 0;
+    for (const Message& message : rendered->messages)
+        left += view_of(message.raw).contains("cache_control") ? 1 : 0;
+    EXPECT_EQ(left, 2u);
+}
+
+TEST(own_marks, in_results_count_and_what_only_looks_like_one_does_not) {
+    const std::string result =
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[)"
+        R"({"type":"text","cache_control":{"type":"ephemeral"},"text":"r"}],)"
+        R"("cache_control":{"type":"ephemeral"}}]})";
+    const std::string call = R"({"role":"assistant","content":[{"type":"tool_use","id":"t",)"
+                             R"("name":"f","input":{"cache_control":{"type":"ephemeral"}}}]})";
+    std::vector<Message> messages = {said(call), said(result)};
+    EXPECT_EQ(drop_older_marks(messages, 2), std::vector<std::size_t>{});
+    EXPECT_EQ(drop_older_marks(messages, 1), std::vector<std::size_t>{1});
+    EXPECT_EQ(view_of(messages[1].raw),
+              R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[)"
+              R"({"type":"text","text":"r"}],"cache_control":{"type":"ephemeral"}}]})");
+    EXPECT_EQ(view_of(messages[0].raw), call);
+}
+
+TEST(own_marks, of_minutes_do_not_stay_before_one_of_an_hour) {
+    std::vector<Message> messages = {said(R"({"role":"user","content":[{"type":"text","text":"a",)"
+                                          R"("cache_control":{"type":"ephemeral"}}]})"),
+                                     said(R"({"role":"user","content":[{"type":"text","text":"b",)"
+                                          R"("cache_control":{"type":"ephemeral","ttl":"1h"}}]})")};
+    EXPECT_EQ(drop_older_marks(messages, 4), std::vector<std::size_t>{0});
+    EXPECT_EQ(view_of(messages[0].raw),
+              R"({"role":"user","content":[{"type":"text","text":"a"}]})");
 }

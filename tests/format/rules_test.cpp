@@ -214,6 +214,8 @@ std::vector<Fixture> anthropic_fixtures() {
     const std::string thoughtful = R"({"role":"assistant","content":[{"type":"thinking",
         "thinking":"hm","signature":"s"},{"type":"tool_use","id":"t1","name":"f","input":{}}]})";
     const std::string answer = R"({"role":"assistant","content":"x"})";
+    const std::string marked = R"({"role":"user","content":[
+        {"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]})";
     const std::string thinks = R"("thinking":{"type":"enabled","budget_tokens":1024},"tools":[{}])";
     return {
         {"A1", anthropic, 1, Mend::yes, list({hello, use1, hello}), list({hello, use1, done1})},
@@ -258,6 +260,11 @@ std::vector<Fixture> anthropic_fixtures() {
         {"A11", anthropic, 1, Mend::no,
          body(R"("model":"claude-opus-4-6")", "messages", list({hello, answer})),
          body(R"("model":"claude-sonnet-4-5")", "messages", list({hello, answer}))},
+        {"A12", anthropic, 0, Mend::yes,
+         body(R"("system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}])",
+              "messages", list({marked, answer, marked, answer, marked, answer, marked})),
+         body(R"("system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}])",
+              "messages", list({hello, answer, marked, answer, marked, answer, marked}))},
         {"roles", anthropic, 0, Mend::yes,
          list({use1.substr(0, 8) + "\"user\"" + use1.substr(19), hello}), list({hello})},
         {"first", anthropic, 0, Mend::yes, list({answer, hello}), list({hello, answer, hello})},

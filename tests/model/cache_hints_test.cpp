@@ -42,6 +42,38 @@ TEST(cache_hints, anthropic_is_told_by_marks_and_no_key) {
     EXPECT_EQ(body.find("prompt_cache_key"), std::string::npos) << body;
 }
 
+// Six marked turns in the log, one mark each on tools and system prompt: four may be sent.
+TEST(cache_hints, the_callers_marks_on_tools_and_prompt_stay_and_of_messages_the_newest) {
+    const std::string mark = R"("cache_control":{"type":"ephemeral","ttl":"5m"})";
+    std::vector<Message> messages = {
+        read_message(
+            FormatId::anthropic,
+            make_bytes(R"({"role":"system","content":[{"type":"text","text":"s",)" + mark + "}]}"))
+            .value()};
+    for (const std::string turn : {"q1", "q2", "q3", "q4", "q5", "q6"})
+        messages.push_back(
+            read_message(FormatId::anthropic,
+                         make_bytes(R"({"role":"user","content":[{"type":"text","text":")" + turn +
+                                    "\"," + mark + "}]}"))
+                .value());
+    const std::string tools = R"([{"name":"f","input_schema":{"type":"object"},)" + mark + "}]";
+    const auto body = write_model_request(dialect_of(FormatId::anthropic), "m",
+                                          {.messages = messages,
+                                           .tools = tools,
+                                           .fields_format = FormatId::anthropic,
+                                           .cache_key = "k1"},
+                                          {}, 100, false);
+    ASSERT_TRUE(body) << body.error().message;
+    EXPECT_TRUE(body->lost.empty() && body->repairs.empty());
+    EXPECT_NE(body->json.find(R"("system":[{"type":"text","text":"s",)" + mark + "}]"),
+              std::string::npos)
+        << body->json;
+    EXPECT_NE(body->json.find(R"("tools":)" + tools), std::string::npos) << body->json;
+    EXPECT_TRUE(is_sendable(*validate_json(FormatId::anthropic, body->json))) << body->json;
+    EXPECT_NE(body->json.find(R"({"type":"text","text":"q4"})"), std::string::npos);
+    EXPECT_NE(body->json.find(R"({"type":"text","text":"q5",)" + mark), std::string::npos);
+}
+
 // A server of the format that is not its own provider may refuse a field that it does not know.
 TEST(cache_hints, other_servers_of_the_format_get_no_key) {
     Upstream upstream({{.body = R"({"choices":[{"message":{"role":"assistant","content":"hi"},)"

@@ -64,6 +64,25 @@ TEST(gateway_turn, stores_anthropics_full_resend_once) {
     EXPECT_EQ(sent.root().find("messages")->size(), 4u) << sent.root().raw();
 }
 
+TEST(gateway_turn, sends_anthropic_four_of_the_callers_cache_marks_and_the_prompts_own) {
+    constexpr FormatId anthropic = FormatId::anthropic;
+    Gateway gateway(anthropic, {});
+    const std::string mark = R"("cache_control":{"type":"ephemeral","ttl":"5m"})";
+    const std::string system = R"("system":[{"type":"text","text":"be brief",)" + mark + "}]";
+    for (int turn = 1; turn <= 6; ++turn) {
+        gateway.upstream.add(says(anthropic, "yes"));
+        gateway.message(R"({"role":"user","content":[{"type":"text","text":"q)" +
+                            std::to_string(turn) + "\"," + mark + "}]}",
+                        in_alice, system);
+        const std::string body = gateway.upstream.requests().back().body;
+        std::size_t marks = 0;
+        for (std::size_t at = 0; (at = body.find(mark, at)) != body.npos; ++at) ++marks;
+        EXPECT_EQ(marks, std::min<std::size_t>(static_cast<std::size_t>(turn) + 1, 4)) << body;
+        EXPECT_TRUE(body.contains(system)) << body;
+        EXPECT_TRUE(body.contains("\"q" + std::to_string(turn) + "\"," + mark)) << body;
+    }
+}
+
 TEST(gateway_turn, keeps_calls_and_results_together) {
     const std::string call =
         R"({"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",)"

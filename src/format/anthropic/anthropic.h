@@ -8,6 +8,7 @@ Result<void> read_anthropic(JsonValue json, NeutralMessage& message);
 std::vector<std::string> write_anthropic(const NeutralMessage& message,
                                          std::vector<std::string>& lost);
 
+void read_anthropic_options(JsonValue body, CheckOptions& options);
 void check_anthropic(const CheckInput& input, Findings& findings);
 void repair_anthropic(RepairWork& work);
 

@@ -7,6 +7,7 @@
 #include "format/anthropic/anthropic.h"
 #include "format/check.h"
 #include "format/fields.h"
+#include "format/own_marks.h"
 
 namespace palimpsest {
 namespace {
@@ -166,6 +167,23 @@ void check_limits(const CheckInput& input, Findings& findings) {
         [&](const NeutralPart& part, std::size_t at) { check_image(part, images, at, findings); });
 }
 
+// Reported where the oldest of the messages' marks is: that is the one to take off.
+void check_marks(const CheckInput& input, Findings& findings) {
+    std::size_t marks = input.options.marks_beside, first = input.messages.size();
+    for (std::size_t at = 0; at < input.messages.size(); ++at)
+        for (const NeutralPart& part : input.messages[at].parts) {
+            if (!part.json.contains("cache_control")) continue;
+            const auto block = parse_json(part.json);
+            const std::size_t more = block ? marks_of_block(block->root()) : 0;
+            if (more > 0) first = std::min(first, at);
+            marks += more;
+        }
+    if (marks > cache_marks_max)
+        findings.add("A12", first == input.messages.size() ? 0 : first,
+                     "the request has " + std::to_string(marks) + " cache_control marks, at most " +
+                         std::to_string(cache_marks_max) + " are taken: take the older ones off");
+}
+
 void check_model_of_thinking(const CheckInput& input, Findings& findings) {
     const CheckOptions& options = input.options;
     if (options.reasoning_model.empty() || options.model.empty() ||
@@ -264,6 +282,10 @@ void check_message(const CheckInput& input, std::size_t at, Findings& findings) 
 
 }  // namespace
 
+void read_anthropic_options(JsonValue body, CheckOptions& options) {
+    options.marks_beside = marks_beside_messages(body);
+}
+
 void check_anthropic(const CheckInput& input, Findings& findings) {
     if (input.messages.empty())
         return findings.add("empty", 0, "there are no messages: add at least one");
@@ -282,6 +304,7 @@ void check_anthropic(const CheckInput& input, Findings& findings) {
         check_split(turns[i], findings);
     }
     check_limits(input, findings);
+    check_marks(input, findings);
     check_model_of_thinking(input, findings);
     for (std::size_t i = turns.size(); i-- > 0;)
         if (turns[i].role == Role::assistant) {
