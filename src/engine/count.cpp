@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/format_table.h"
 #include "palimpsest/format.h"
 #include "token/media_tokens.h"
 
@@ -30,6 +31,36 @@ struct PartCost {
     }
 };
 
+// Services that make one call of a joining tool of several calls in a message (see
+// token/request.cpp) write more around them than their ids take when those are short. Ids count
+// with call and result; what is missing then, with the names that results are sent with, is added
+// to the calls, so that calls and results together count at least what they are charged.
+std::uint64_t joining_tokens(const Tokenizer& tokenizer, const std::vector<Part>& parts) {
+    constexpr std::uint64_t per_result = 1, per_joined = 1, roomy = 16;
+    std::vector<const ToolCall*> calls;
+    std::uint64_t ids = 0, names = 0, arguments = 0;
+    for (const Part& part : parts) {
+        const auto* const call = std::get_if<ToolCall>(&part);
+        if (!call) continue;
+        calls.push_back(call);
+        ids += 2 * tokenizer.count(call->id);
+        names += tokenizer.count(call->name);
+    }
+    // Ids as providers make them are long enough, and nothing need be counted twice.
+    if (calls.size() < 2 || ids >= roomy * (calls.size() + 1) + names) return 0;
+    std::string joined;
+    for (const ToolCall* call : calls) {
+        arguments += tokenizer.count(call->arguments);
+        joined += (joined.empty() ? "{\"tool_uses\":[" : ",");
+        joined += "{\"recipient_name\":\"functions." + std::string(call->name);
+        joined += "\",\"parameters\":" + std::string(call->arguments) + "}";
+    }
+    const std::uint64_t charged = per_joined + tokenizer.count("multi_tool_use.parallel") +
+                                  tokenizer.count(joined + "]}") + per_result * calls.size() +
+                                  names;
+    return charged - std::min(charged, ids + names + arguments);
+}
+
 Count as_count(const Tokenizer& tokenizer, std::uint64_t tokens) {
     return {tokenizer.scheme(),
             static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, UINT32_MAX))};
@@ -41,6 +72,8 @@ Result<Count> count_message(const Tokenizer& tokenizer, const Message& message) 
     PAL_TRY(parts, read_parts(message));
     std::uint64_t tokens = 0;
     for (const Part& part : parts.parts) tokens += std::visit(PartCost{tokenizer}, part);
+    if (!format_of(message.format).cut.object_arguments && message.shape.calls.size() > 1)
+        tokens += joining_tokens(tokenizer, parts.parts);
     return as_count(tokenizer, tokens);
 }
 

@@ -10,6 +10,8 @@
 #include "palimpsest/memory.h"
 #include "support/engine.h"
 #include "support/wrapped_store.h"
+#include "token/models.h"
+#include "token/request.h"
 
 using namespace palimpsest;
 using namespace palimpsest::testing_support;
@@ -50,6 +52,24 @@ TEST(counting, is_exact_unless_asked_otherwise) {
         ASSERT_TRUE(memory->append(alice, {.messages = user("Tokenization is exact here.")}));
     EXPECT_EQ(exact.view(alice)->tokens, 6u);   // Token|ization| is| exact| here|.
     EXPECT_EQ(approx.view(alice)->tokens, 7u);  // 27 bytes
+}
+
+// By the rules of token/request.cpp; `count` of the list says the same.
+TEST(counting, parallel_calls_with_short_ids_count_what_joins_them) {
+    const std::string call = R"(,"type":"function","function":{"name":"f","arguments":"{}"}})";
+    const std::string list = R"([{"role":"user","content":"hi"},{"role":"assistant",)"
+                             R"("content":null,"tool_calls":[{"id":"a")" +
+                             call + R"(,{"id":"b")" + call +
+                             R"(]},{"role":"tool","tool_call_id":"a","content":"short"},)"
+                             R"({"role":"tool","tool_call_id":"b","content":"short"}])";
+    const auto counter = exact_tokenizer()->counter();
+    const auto charged =
+        count_chat_request(*find_model("gpt-4o").spec, *counter, "{\"messages\":" + list + "}");
+    ASSERT_TRUE(charged) << charged.error().message;
+    const auto compacted =
+        compact_document(list, {.policy = "none", .window = 100000}, *exact_tokenizer());
+    ASSERT_TRUE(compacted) << compacted.error().message;
+    EXPECT_EQ(compacted->plan.used_before, charged->total());
 }
 
 TEST(counting, another_tokenizer_counts_what_is_shown_and_totals_stay_right) {
@@ -152,8 +172,7 @@ TEST(counting, a_users_own_price_per_message_drives_the_budget) {
 namespace {
 
 std::string picture(std::size_t count) {
-    const std::string one =
-        R"({"type":"image_url","image_url":{"url":"http://x/y.png"}})";
+    const std::string one = R"({"type":"image_url","image_url":{"url":"http://x/y.png"}})";
     std::string parts;
     for (std::size_t n = 0; n < count; ++n) parts += (n == 0 ? "" : ",") + one;
     return R"({"role":"user","content":[)" + parts + "]}";
