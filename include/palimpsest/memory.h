@@ -311,14 +311,15 @@ struct Finished {
 // marked interrupted.
 using OnText = std::function<bool(std::string_view text)>;
 
-// ---- the facade
-// ----------------------------------------------------------------------------------------
+// ---- the facade ---------------------------------------------------------------------------------
 
 // A row of the table of models, changed or added. What is not said stays as it is for the built-in
 // model that the name matches, or else for an unknown one. Prices: dollars per million tokens.
 struct OwnModel {
     std::string name = {};
     std::optional<std::uint32_t> window_tokens = {}, output_tokens = {};
+    std::optional<std::uint32_t> reply_tokens = {};  // kept for answers that no request limits
+    std::string same_as = {};   // a known model: what is not said here is as there
     std::string encoding = {};  // of its tokenizer; empty: as it is
     std::optional<double> input_price = {}, cached_price = {}, cache_write_price = {},
                           output_price = {};

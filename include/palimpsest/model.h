@@ -123,6 +123,9 @@ struct Endpoint {
     std::string key_env = {}, key_file = {};
     std::vector<std::pair<std::string, std::string>> headers = {};  // sent along
     std::string parameters = {};  // JSON object: what a request does not say itself
+    // The limit of an answer, where the format insists on one and nobody names it; 0: what the
+    // model is known to write at most.
+    std::uint32_t output_tokens = 0;
     int connect_timeout_ms = 5'000, first_byte_timeout_ms = 120'000;
     int idle_timeout_ms = 60'000, total_timeout_ms = 600'000;
     int retries = 2;           // of what was refused for now or never arrived

@@ -80,12 +80,13 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
         const ModelSpec& model = state.models->find(beside.model);
         occasion.model = facts_of(model);
         budget.window = model.window_tokens;
+        budget.reply = std::min(model.reply_tokens, model.window_tokens / 2);
         budget.per_message =
             static_cast<std::uint32_t>(std::max(model.overheads.per_message, std::int32_t{0}));
         budget.per_request =
             static_cast<std::uint32_t>(std::max(model.overheads.per_request, std::int32_t{0}));
     }
-    budget.reply = reply_tokens(beside.parameters);
+    if (const std::uint64_t asked = reply_tokens(beside.parameters)) budget.reply = asked;
     if (!beside.tools.empty() && beside.tools != "[]") budget.tools = tokenizer.count(beside.tools);
     budget.system = tokens_of(tokenizer, beside.preamble);
     return occasion;

@@ -7,8 +7,10 @@ constexpr std::size_t warned_max = 1000;  // Names come from clients.
 
 // What is not said is as in the built-in row that the name would have had.
 ModelSpec row_of(const OwnModel& own) {
-    ModelSpec row = *find_model(own.name).spec;
+    const ModelMatch named = find_model(own.name);
+    ModelSpec row = named.known ? *named.spec : *find_model(own.same_as).spec;
     row.name = own.name;
+    if (own.reply_tokens) row.reply_tokens = *own.reply_tokens;
     if (own.window_tokens) row.window_tokens = *own.window_tokens;
     if (own.output_tokens) row.output_tokens = *own.output_tokens;
     if (!own.encoding.empty()) {

@@ -1,8 +1,10 @@
 // The settings file: TOML, through toml++, which only this file includes.
+#include "base/json.h"
 #include "base/json_write.h"
 #include "base/nearest.h"
 #include "core/policy.h"
 #include "engine/settings.h"
+#include "model/dialects.h"
 #include "palimpsest/format.h"
 #include "token/models.h"
 
@@ -212,6 +214,28 @@ void inherit(OwnModel& model, const std::string& server_name) {
     take(model.output_price, match.spec->prices.output);
 }
 
+std::optional<std::uint32_t> limit_in(const Endpoint& endpoint) {
+    const auto parameters = parse_json(endpoint.parameters);
+    if (!parameters) return std::nullopt;
+    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
+        if (const auto value = parameters->root().find(name))
+            if (const auto number = value->integer(); number && *number > 0)
+                return static_cast<std::uint32_t>(std::min<std::int64_t>(*number, UINT32_MAX));
+    return std::nullopt;
+}
+
+// What its requests keep for an answer is what they ask for: by the parameters, or because their
+// format insists on a limit. One that nobody set leaves half of a window that somebody did.
+void set_limits(OwnModel& model, Endpoint& endpoint) {
+    model.reply_tokens = limit_in(endpoint);
+    if (dialect_of(endpoint.format).limit_field.empty()) return;
+    const std::string& known_as = endpoint.model.empty() ? model.name : endpoint.model;
+    std::uint32_t output = find_model(known_as).spec->output_tokens;
+    if (model.window_tokens) output = std::min(output, std::max(*model.window_tokens / 2, 1u));
+    endpoint.output_tokens = model.output_tokens.value_or(output);
+    if (!model.reply_tokens) model.reply_tokens = endpoint.output_tokens;
+}
+
 // One [models.NAME].
 Result<void> read_model(const std::string& name, const toml::table& fields, std::string_view file,
                         ModelSettings& settings) {
@@ -227,6 +251,8 @@ Result<void> read_model(const std::string& name, const toml::table& fields, std:
             file, node,
             "models." + name + "." + std::string(key.str()) + " is unknown or has a wrong value");
     }
+    model.same_as = endpoint.model;
+    if (is_endpoint) set_limits(model, endpoint);
     inherit(model, endpoint.model);
     settings.models.push_back(std::move(model));
     if (is_endpoint) settings.endpoints.push_back(std::move(endpoint));

@@ -200,8 +200,11 @@ public:
         if (!dialect_.cache_key_field.empty() && !endpoint_.url.empty() &&
             endpoint_.url != dialect_.usual_url)
             told.cache_key = {};
-        PAL_TRY(body, write_model_request(dialect_, model, told, endpoint_.parameters,
-                                          find_model(model).spec->output_tokens, streamed));
+        const std::uint32_t limit = endpoint_.output_tokens > 0
+                                        ? endpoint_.output_tokens
+                                        : find_model(model).spec->output_tokens;
+        PAL_TRY(body,
+                write_model_request(dialect_, model, told, endpoint_.parameters, limit, streamed));
         HttpRequest http = make_http(std::move(body.json), key);
         for (const auto& [header, value] : request.headers) http.headers.set(header, value);
         const CallTime time(endpoint_.total_timeout_ms);

@@ -60,6 +60,7 @@ struct ModelSpec {
     ImageRule images = {};
     Prices prices = {};
     CacheRule cache = {};
+    std::uint32_t reply_tokens = 0;  // Kept for the answer when a request names no limit.
 };
 
 std::span<const ModelSpec> model_table();

@@ -66,6 +66,59 @@ window = 100
     EXPECT_EQ(read->models.at(0).window_tokens, 100u);
 }
 
+// A request to a format that insists on a limit is sent one, and so much is kept for the answer.
+TEST(model_settings, keep_for_the_answer_what_a_request_will_ask_for) {
+    const auto read = read_model_settings(R"(
+[models.fast]
+format = "anthropic"
+model = "claude-sonnet-4-5"
+[models.brief]
+format = "anthropic"
+model = "claude-sonnet-4-5"
+output = 500
+[models.small]
+format = "anthropic"
+model = "claude-sonnet-4-5"
+window = 8000
+[models.set]
+format = "anthropic"
+model = "claude-sonnet-4-5"
+parameters = { max_tokens = 700 }
+[models.other]
+format = "openai_chat"
+model = "gpt-4o"
+url = "http://localhost:1/v1"
+)",
+                                          "palimpsest.toml");
+    ASSERT_TRUE(read) << read.error().message;
+    const ModelTable table(read->models, {});
+    const auto sent = [&](std::string_view name) {
+        for (const Endpoint& endpoint : read->endpoints)
+            if (endpoint.name == name) return endpoint.output_tokens;
+        return UINT32_MAX;
+    };
+    EXPECT_EQ(table.find("fast").reply_tokens, 64000u);
+    EXPECT_EQ(sent("fast"), 64000u);
+    EXPECT_EQ(table.find("brief").reply_tokens, 500u);
+    EXPECT_EQ(sent("brief"), 500u);
+    EXPECT_EQ(table.find("small").reply_tokens, 4000u);
+    EXPECT_EQ(sent("small"), 4000u);
+    EXPECT_EQ(table.find("set").reply_tokens, 700u);
+    EXPECT_EQ(table.find("other").reply_tokens, 0u);
+}
+
+TEST(model_settings, give_a_name_that_nobody_knows_all_that_is_known_of_the_model_behind_it) {
+    const auto read = read_model_settings(
+        "[models.fast]\nformat = \"anthropic\"\nmodel = \"claude-sonnet-4-5\"\n",
+        "palimpsest.toml");
+    ASSERT_TRUE(read) << read.error().message;
+    const ModelTable table(read->models, {});
+    EXPECT_EQ(table.find("fast").cache.least_tokens, 1024u);
+    EXPECT_TRUE(table.find("fast").cache.marked);
+    EXPECT_EQ(table.find("fast").prices.cached, 0.3);
+    EXPECT_EQ(table.find("fast").images, table.find("claude-sonnet-4-5").images);
+}
+
 TEST(model_settings, say_where_they_are_wrong) {
     for (const char* bad :
          {"models = 3", "[models]\nx = 3", "[models.x]\nwindow = 0",
