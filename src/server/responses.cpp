@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "core/policy.h"
 #include "engine/compact_document.h"
+#include "engine/model_table.h"
 #include "format/json_edit.h"
 #include "palimpsest/format.h"
 #include "server/asked_model.h"
@@ -235,6 +236,44 @@ Result<ResponseTurn> read_turn(Call& call) {
 
 // ---- one that leaves nothing --------------------------------------------------------------------
 
+// What is said, and what takes room beside it.
+std::string document_of(const Call& call, const ResponseTurn& turn, const ModelSpec& model) {
+    std::string body;
+    JsonWriter out(body);
+    out.begin_object();
+    if (!turn.tools.empty()) out.key("tools").raw(turn.tools);
+    if (const std::string limit = raw_of(call, "max_output_tokens"); !limit.empty())
+        out.key("max_output_tokens").raw(limit);
+    else if (model.reply_tokens > 0)
+        out.key("max_output_tokens").number(std::uint64_t{model.reply_tokens});
+    out.key("input").raw(write_list(turn.messages)).end_object();
+    return body;
+}
+
+// Compaction and truncation as the request asks for them, as for one that is stored. Where nobody
+// knows the window, a server of this format is left to truncate by its own.
+Result<void> compact_unstored(const Call& call, const std::string& policy, ResponseTurn& turn) {
+    const ModelTable models(call.site.memory.shared_options().models, {});
+    ModelMatch match = models.match(turn.model->name());
+    if (!match.known) match = models.match(turn.model->server_name());
+    const std::string truncation = raw_of(call, "truncation");
+    const bool passes = !match.known && turn.model->format() == item_format;
+    const bool has_window = match.known || (!truncation.empty() && !passes);
+    if (passes && !truncation.empty()) {
+        PAL_TRY(parameters, parse_json(turn.parameters));
+        turn.parameters = with_member(parameters.root(), "truncation", truncation);
+    }
+    const std::string document = document_of(call, turn, *match.spec);
+    PAL_TRY(compacted, compact_document(document,
+                                        {.format = item_format,
+                                         .policy = policy,
+                                         .window = has_window ? match.spec->window_tokens : 0},
+                                        *exact_tokenizer()));
+    PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
+    turn.messages = std::move(kept);
+    return {};
+}
+
 Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
     // Not the id of a position, so that it is never found.
     turn.state.id = std::string(response_prefix) + hex(random_log_id()) + "0";
@@ -242,15 +281,7 @@ Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
     PAL_TRY(messages, request_messages(call));
     turn.messages = std::move(messages);
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
-    if (policy.empty()) return {};
-    PAL_TRY(compacted, compact_document(write_list(turn.messages),
-                                        {.format = item_format,
-                                         .policy = policy,
-                                         .model = std::string(turn.model->server_name())},
-                                        *exact_tokenizer()));
-    PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
-    turn.messages = std::move(kept);
-    return {};
+    return policy.empty() ? Result<void>() : compact_unstored(call, policy, turn);
 }
 
 // ---- answering ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "server/access.h"
+#include "server/gateway.h"
 
 namespace palimpsest {
 namespace {
@@ -185,6 +186,40 @@ TEST(responses, truncate_when_the_request_asks_for_it_and_only_then) {
     }
     EXPECT_EQ(told.error("code"), "budget_unreachable") << told.response.body;
     EXPECT_LT(site.upstream.requests().size(), asked + 6);
+}
+
+TEST(responses, that_are_not_stored_truncate_by_the_window_that_the_settings_name) {
+    for (const FormatId format : {FormatId::openai_chat, FormatId::openai_responses}) {
+        Behind site(format, "memory:",
+                    {.models = {{.name = "m", .window_tokens = 4000, .output_tokens = 100}}});
+        std::string input;
+        for (int i = 0; i < 10; ++i) {
+            std::string words = std::to_string(i);
+            while (words.size() < 3000) words += " many words";
+            input += (input.empty() ? "" : ",") + (R"({"role":"user","content":")" + words + "\"}");
+        }
+        const auto say = [&](const std::string& more) {
+            site.upstream.add(says(format, "yes"));
+            return site.say("\"input\":[" + input + "],\"store\":false" + more);
+        };
+        EXPECT_EQ(say("").status(), 200);
+        const std::size_t whole = site.upstream.requests().back().body.size();
+        EXPECT_GT(whole, input.size());
+        EXPECT_EQ(say(R"(,"truncation":"auto")").status(), 200);
+        EXPECT_LT(site.upstream.requests().back().body.size(), whole * 8 / 10);
+        EXPECT_TRUE(site.upstream.requests().back().body.contains("9 many words"));
+        const Told told = say(R"(,"truncation":"disabled")");
+        EXPECT_EQ(told.error("code"), "budget_unreachable") << told.response.body;
+        EXPECT_EQ(site.upstream.requests().size(), 2u);
+    }
+}
+
+TEST(responses, that_are_not_stored_are_truncated_by_a_server_whose_window_nobody_knows) {
+    Behind site(FormatId::openai_responses);
+    site.upstream.add(says(FormatId::openai_responses, "yes"));
+    EXPECT_EQ(site.say(R"("input":"a","store":false,"truncation":"auto")").status(), 200);
+    EXPECT_TRUE(site.upstream.requests().back().body.contains(R"("truncation":"auto")"))
+        << site.upstream.requests().back().body;
 }
 
 TEST(responses, of_another_tenant_look_as_if_they_were_not_there) {
