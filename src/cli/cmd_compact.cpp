@@ -56,6 +56,9 @@ Result<void> write_report(const std::string& path, const Compaction& compaction)
 }  // namespace
 
 Result<std::string> policy_argument(const std::string& text) {
+    // The name of a preset as JSON writes it.
+    if (const auto quoted = parse_json(text); quoted && quoted->root().is_string())
+        return policy_argument(std::string(quoted->root().string()));
     const bool json = text.find_first_not_of(" \t\r\n") == text.find('{');
     if (!text.empty() && (json || !find_preset(text).empty())) return text;
     if (!text.empty()) {

@@ -15,10 +15,8 @@ namespace palimpsest {
 namespace {
 
 // For people, beside the document: what became of which messages, and why.
-void explain(const Plan& plan, const std::vector<std::string>& repairs) {
+void explain(const Plan& plan) {
     explain_compaction(outcome_name(plan.outcome), plan.explanation, plan.edits);
-    for (const std::string& repair : repairs)
-        std::fprintf(stderr, "repaired: %s\n", repair.c_str());
 }
 
 }  // namespace
@@ -62,7 +60,9 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     PAL_TRY(done, compact_document(json, options, counting));
     if (const auto report = call.arguments.get("report"))
         PAL_CHECK(write_report_file(*report, plan_report(done.plan)));
-    if (call.arguments.has("explain")) explain(done.plan, done.repairs);
+    if (call.arguments.has("explain")) explain(done.plan);
+    for (const std::string& repair : done.repairs)
+        std::fprintf(stderr, "repaired: %s\n", printable(repair).c_str());
     print_document(call.out, std::move(done.json));
     return 0;
 }

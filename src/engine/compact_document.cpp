@@ -22,6 +22,7 @@ struct OpenDocument {
     std::vector<Item> items = {};
     Budget budget = {};
     std::string model = {};
+    ModelFacts facts = {};  // of a model that is known: what an edit must pay is asked of them
 };
 
 std::uint64_t tokens_of_field(JsonValue body, std::string_view name, const Tokenizer& tokenizer) {
@@ -55,6 +56,7 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
     }
     const ModelMatch match =
         options.models ? options.models->match(out.model) : find_model(out.model);
+    if (!out.model.empty() && match.known) out.facts = facts_of(*match.spec);
     if (!out.model.empty() && match.known)
         budget.window = budget.window == 0
                             ? match.spec->window_tokens
@@ -109,6 +111,7 @@ Result<CompactedDocument> compact_document(std::string_view json, const Document
     input.occasion.totals = totals_of(open.items);
     input.occasion.budget = open.budget;
     input.occasion.preamble = open.preamble;
+    input.occasion.model = open.facts;
     input.tools = tools.get();
     input.want_items = true;
     CompactedDocument out;

@@ -124,6 +124,10 @@ Result<RouteReply> recall_messages(Call& call) {
     };
     const Seq from = number(std::string_view(what).substr(0, dots));
     const Seq to = dots == what.npos ? from : number(std::string_view(what).substr(dots + 2));
+    if (to > Seq{} && to < from)
+        return fail(ErrorCode::invalid_request,
+                    "the range " + what + " ends before it begins: say the smaller seq first",
+                    "call_id");
     if (from > Seq{} && to >= from)
         query.range = {from, to};
     else

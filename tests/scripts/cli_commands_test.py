@@ -347,6 +347,22 @@ class Edits(PalTest):
         self.ok("undo", "a")
         self.assertEqual(self.shown(), [1, 2, 3, 4, 5, 6, 7, 8])
 
+    def test_compact_a_file_asks_what_an_edit_pays_and_tells_repairs(self):
+        said = [{"role": "user", "content": "many words " * 50} for _ in range(8)]
+        path = self.write("said.json", json.dumps(said))
+        policy = ('{"triggers":{"messages":5},"passes":[{"pass":"keep_last","messages":3}],'
+                  '"min_gain":{"dollars":%s}}')
+        shown = [len(self.ok("compact", "--format", "openai_chat", "--model", "gpt-4o",
+                             "--policy", policy % dollars, path).json())
+                 for dollars in ("1000", "0.000001")]
+        self.assertEqual(shown, [8, 3])
+        self.ok("compact", "--format", "openai_chat", "--policy", '"balanced"', path)
+        orphan = self.write("orphan.json", json.dumps(
+            said[:1] + [{"role": "tool", "tool_call_id": "c1", "content": "x"}]))
+        done = self.pal("compact", "--format", "openai_chat", orphan)
+        self.assertEqual(done.status, 0)
+        self.assertIn("repaired: ", done.err)
+
     def test_scrub_removes_the_words_for_good(self):
         self.say("a", "the secret word", "other")
         self.ok("fork", "a", "b")

@@ -49,6 +49,15 @@ TEST(rest, refuses_to_create_what_is_there) {
     EXPECT_EQ(again.header("x-should-retry"), "false");
 }
 
+TEST(rest, refuses_to_recall_a_range_that_ends_before_it_begins) {
+    const Running running;
+    running.ask("POST", conversations + "/a/messages",
+                R"({"messages":[{"role":"user","content":"x"}]})");
+    const Told told = running.ask("GET", conversations + "/a/recall/5..1");
+    EXPECT_EQ(told.status(), 400) << told.response.body;
+    EXPECT_EQ(told.error("param"), "call_id");
+}
+
 TEST(rest, keeps_messages_byte_for_byte) {
     const Running running;
     const std::string message = R"({ "role":"user" , "content":"caf\u00e9 \ud83d", "x":1.50e1 })";
