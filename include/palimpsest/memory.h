@@ -213,8 +213,7 @@ struct PastCall {
     View view = {};
 };
 
-// ---- one turn
-// ---------------------------------------------------------------------------------------
+// ---- one turn ----------------------------------------------------------------------------------
 
 // What the conversations of an agent have where the request and they themselves say nothing.
 struct AgentSpec {

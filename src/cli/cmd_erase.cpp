@@ -6,6 +6,7 @@
 #include "cli/acting.h"
 #include "cli/command.h"
 #include "engine/present.h"
+#include "server/kept_words.h"
 
 namespace palimpsest {
 
@@ -29,7 +30,7 @@ Result<int> run_scrub(Invocation& call) {
     std::ranges::sort(messages);
     messages.erase(std::ranges::unique(messages).begin(), messages.end());
     PAL_TRY(act, begin_removal(call, "messages.scrub", call.name().id));
-    const auto done = call.memory->scrub(call.name(), messages);
+    const auto done = scrub_all(*call.memory, call.name(), messages);
     act.end(done ? nullptr : &done.error());
     PAL_CHECK(done);
     if (call.json())
@@ -132,7 +133,7 @@ Result<int> run_erase(Invocation& call) {
             continue;
         }
         PAL_TRY(act, begin_removal(call, "conversation.erase", name.id));
-        const auto receipt = call.memory->erase(name);
+        const auto receipt = erase_all(*call.memory, name);
         act.end(receipt ? nullptr : &receipt.error());
         if (!receipt && many && receipt.error().code == ErrorCode::not_found) continue;
         if (!receipt && receipt.error().code == ErrorCode::not_found)

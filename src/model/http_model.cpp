@@ -109,10 +109,12 @@ public:
             return body_.size() <= body_bytes_max;
         }
         // Nobody waits for our reading but those who would have to be told of an error.
-        const bool first = begun_ && !bytes.contains("error");
-        if (first) pass_on(bytes);
-        if (auto fed = reader_->feed(bytes); !fed) fault_ = std::move(fed).error();
-        if (!first && !fault_) pass_on(bytes);
+        if (begun_ && !bytes.contains("error")) {
+            pass_on(bytes);
+            if (auto fed = reader_->feed(bytes); !fed) fault_ = std::move(fed).error();
+        } else {
+            read_lines(bytes);
+        }
         return wanted_ && !fault_;
     }
 
@@ -137,6 +139,19 @@ private:
     static constexpr std::size_t body_bytes_max = 64u << 20;
     static constexpr std::size_t head_bytes_max = 200;
 
+    // What stands before a fault is still of the answer; so it is read line by line.
+    void read_lines(std::string_view bytes) {
+        std::size_t read = 0;
+        while (read < bytes.size()) {
+            const std::size_t end = std::min(bytes.find('\n', read), bytes.size() - 1) + 1;
+            if (auto fed = reader_->feed(bytes.substr(read, end - read)); !fed) {
+                fault_ = std::move(fed).error();
+                break;
+            }
+            read = end;
+        }
+        if (!fault_ || begun_) pass_on(bytes.substr(0, read));
+    }
     void pass_on(std::string_view bytes) {
         if (wanted_ && on_bytes_) wanted_ = on_bytes_(bytes);
     }

@@ -60,7 +60,7 @@ class [[nodiscard]] WorkerRun;
 class TlsIdentity;  // tls.h
 
 // One request and its answer. All of it belongs to the network thread that runs the service, except
-// write_from_worker and stop_token. It lives until the service's coroutine has ended.
+// write_from_worker, stop_token and halt_token. It lives until the service's coroutine has ended.
 class Exchange {
 public:
     virtual const HttpRequest& request() const = 0;
@@ -103,6 +103,8 @@ public:
     // Stops when the client has gone, the time for the request is over, or the grace of stop() has
     // run out. From any thread; callbacks run on the network thread and must be short.
     virtual std::stop_token stop_token() const = 0;
+    // The same, but for the client: whoever goes on without one ends by this.
+    virtual std::stop_token halt_token() const = 0;
 
     // co_await run(fn): fn() on a worker, its result (or exception) here. `fn` is a named object
     // that lives until then; a temporary does not compile (g++ 12 would destroy its captures

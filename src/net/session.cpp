@@ -203,8 +203,8 @@ Task<void> Session::call_service() {
     serving_ = false;
     service_deadline_ = SteadyTime::max();
     const std::scoped_lock lock(stop_mutex_);
-    stop_source_.reset();
-    stop_wanted_ = gone();
+    stop_ = {.source = {}, .wanted = gone()};
+    halt_ = {};
 }
 
 Task<bool> Session::finish_stream() {
@@ -291,10 +291,22 @@ void Session::stop_service() {
     std::optional<std::stop_source> source;
     {
         const std::scoped_lock lock(stop_mutex_);
-        stop_wanted_ = true;
-        source = stop_source_;
+        stop_.wanted = true;
+        source = stop_.source;
     }
     if (source) source->request_stop();
+}
+
+// Also who would go on without a client.
+void Session::halt_service() {
+    std::optional<std::stop_source> source;
+    {
+        const std::scoped_lock lock(stop_mutex_);
+        halt_.wanted = true;
+        source = halt_.source;
+    }
+    if (source) source->request_stop();
+    stop_service();
 }
 
 // The client is gone, for reading or for good.
@@ -306,7 +318,7 @@ void Session::tell_gone() {
 void Session::expire(SteadyTime now) {
     if (now >= service_deadline_) {
         service_deadline_ = SteadyTime::max();
-        stop_service();
+        halt_service();
     }
     errand_.expire(now);
     if (now < deadline_) return;
@@ -328,6 +340,7 @@ void Session::drain() {
 
 void Session::abort() {
     broken_ = true;
+    halt_service();
     tell_gone();
     wake();
 }

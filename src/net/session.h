@@ -56,6 +56,7 @@ public:
     bool draining() const override;
     bool busy(Lane lane) const override;
     std::stop_token stop_token() const override;
+    std::stop_token halt_token() const override;
 
 private:
     friend class SessionList;
@@ -101,6 +102,7 @@ private:
     void watch_input();
     void pull();
     void stop_service();
+    void halt_service();
     void tell_gone();
     void end();
     HttpFault timeout_fault() const;
@@ -144,9 +146,15 @@ private:
     bool pumping_ = false;     // the network thread is at it; while not, the worker may write
     bool answered_ = false;    // by a worker, wholly
     Signal pumped_;
-    mutable std::mutex stop_mutex_;
-    mutable std::optional<std::stop_source> stop_source_;  // made when asked for
-    bool stop_wanted_ = false;
+    // Made when asked for.
+    struct Stopping {
+        std::optional<std::stop_source> source;
+        bool wanted = false;
+
+        std::stop_token token();
+    };
+    mutable std::mutex stop_mutex_;  // Guards both.
+    mutable Stopping stop_, halt_;
 };
 
 }  // namespace palimpsest

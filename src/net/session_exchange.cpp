@@ -169,11 +169,20 @@ Task<bool> Session::sleep_ms(int duration) {
     co_return !gone() && !draining();
 }
 
+std::stop_token Session::Stopping::token() {
+    if (!source) source.emplace();
+    if (wanted) source->request_stop();  // New or stopped already: no callback runs.
+    return source->get_token();
+}
+
 std::stop_token Session::stop_token() const {
     const std::scoped_lock lock(stop_mutex_);
-    if (!stop_source_) stop_source_.emplace();
-    if (stop_wanted_) stop_source_->request_stop();  // New or stopped already: no callback runs.
-    return stop_source_->get_token();
+    return stop_.token();
+}
+
+std::stop_token Session::halt_token() const {
+    const std::scoped_lock lock(stop_mutex_);
+    return halt_.token();
 }
 
 bool Session::draining() const {

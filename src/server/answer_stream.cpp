@@ -10,12 +10,15 @@
 namespace palimpsest {
 namespace {
 
-// Where the first event of `text` ends, behind its empty line; npos: it has not come whole.
-std::size_t event_end(std::string_view text) {
-    const std::size_t plain = text.find("\n\n");
-    const std::size_t windows = text.find("\r\n\r\n");
-    if (plain == text.npos && windows == text.npos) return text.npos;
-    return plain < windows ? plain + 2 : windows + 4;
+constexpr std::string_view windows_end = "\r\n\r\n";
+
+// Where the first event of `text` ends, behind its empty line; npos: it has not come whole. It is
+// known that no empty line begins before `from`.
+std::size_t event_end(std::string_view text, std::size_t from) {
+    const std::size_t plain = text.find("\n\n", from);
+    const std::size_t windows = text.substr(0, plain).find(windows_end, from);
+    if (windows != text.npos) return windows + windows_end.size();
+    return plain == text.npos ? plain : plain + 2;
 }
 
 std::string_view data_of(std::string_view event) {
@@ -133,11 +136,12 @@ std::string AnswerStream::cut(std::string_view bytes) {
     rest_ += bytes;
     std::string out;
     std::string_view left = rest_;
-    for (std::size_t end = event_end(left); end != left.npos; end = event_end(left)) {
+    for (std::size_t end = event_end(left, searched_); end != left.npos; end = event_end(left, 0)) {
         out += pass(left.substr(0, end));
         left.remove_prefix(end);
     }
     rest_.erase(0, rest_.size() - left.size());
+    searched_ = rest_.size() - std::min(rest_.size(), windows_end.size() - 1);
     return out;
 }
 

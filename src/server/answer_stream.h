@@ -48,11 +48,12 @@ private:
     Outlet& out_;
     StreamPlan plan_;
     std::unique_ptr<StreamWriter> writer_;
-    std::string rest_;      // of an event that has not come whole
-    std::string last_;      // the event that ends the stream
-    std::string model_id_;  // the model's id of the answer, as JSON
-    bool begun_ = false;    // the writer has written
-    bool passed_ = false;   // events of the model went through
+    std::string rest_;          // of an event that has not come whole
+    std::size_t searched_ = 0;  // no empty line begins in it before that
+    std::string last_;          // the event that ends the stream
+    std::string model_id_;      // the model's id of the answer, as JSON
+    bool begun_ = false;        // the writer has written
+    bool passed_ = false;       // events of the model went through
     bool gone_ = false;
 };
 

@@ -22,6 +22,7 @@ namespace palimpsest {
 namespace {
 
 constexpr FormatId own_format = FormatId::anthropic;
+constexpr std::string_view count_path = "/messages/count_tokens";
 
 // The system prompt as the first message, where a turn looks for it.
 std::string messages_of(JsonValue body) {
@@ -159,6 +160,13 @@ Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited)
     return answer_client(call, std::move(ask));
 }
 
+// The edited request with the name that the model's server knows.
+std::string edited_for(const Model& model, const Edited& edited) {
+    const auto document = parse_json(edited.body);
+    if (!document) return edited.body;
+    return with_member(document->root(), "model", json_string(model.server_name()));
+}
+
 // Other servers of this format may not count. The provider itself says so in its own words, which
 // then are about something else.
 bool lacks_route(const RouteReply& reply) {
@@ -185,17 +193,22 @@ Result<RouteReply> create_message(Call& call) {
     return answer_client(call, ask_of(call, *model));
 }
 
-// The model's own service counts best; else we count, by the model's name.
+// What context editing leaves. The model's own service counts best; else we count, by the model's
+// name.
 Result<RouteReply> count_message_tokens(Call& call) {
     const std::string name = call.text("model").value_or("");
     PAL_TRY(model, choose_model(call, name));
+    if (call.field("context_management")) leave_network();
+    PAL_TRY(edited, edit_request(call));
     if (model->format() == own_format) {
-        PAL_TRY(relayed, relay_client(call, *model, "/messages/count_tokens"));
+        PAL_TRY(relayed, edited ? relay_body(call, *model, count_path, edited_for(*model, *edited))
+                                : relay_client(call, *model, count_path));
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
     leave_network();
     PAL_TRY(tokens,
-            count_for_model(call, name, model.get(), call.request.body, count_messages_request));
+            count_for_model(call, name, model.get(), edited ? edited->body : call.request.body,
+                            count_messages_request));
     return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};
 }
 

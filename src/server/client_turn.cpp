@@ -9,6 +9,8 @@
 #include "palimpsest/format.h"
 #include "server/answer_stream.h"
 #include "server/respond.h"
+#include "server/rest.h"
+#include "server/sayable.h"
 
 #include <fmt/format.h>
 
@@ -63,18 +65,36 @@ public:
 
 private:
     Result<void> begin() {
-        PAL_TRY(turn, GatewayTurn::begin(call_, std::move(ask_.turn)));
-        turn_ = std::move(turn);
+        const auto before = [&] { return messages_in(call_.site.memory, ask_.turn.name); };
+        if (const auto messages = call_.field("messages"))
+            PAL_CHECK(check_sayable(*messages, format_, model_, before, "messages"));
+        auto turn = GatewayTurn::begin(call_, std::move(ask_.turn));
+        if (!turn) return std::unexpected(blame(std::move(turn).error(), call_, ""));
+        turn_ = *std::move(turn);
         headers_.emplace_back(conversation_header, turn_->begun().name.id);
         for (const std::string& warning : turn_->begun().warnings) ask_.warnings.push_back(warning);
         if (ask_.extra) extra_ = ask_.extra(turn_->begun());
+        if (turn_->finished() && ask_.kept) repeat_kept(ask_.kept(turn_->begun()));
         return {};
+    }
+
+    // The repeat of a reply that was kept has its name, and is not kept a second time.
+    void repeat_kept(const std::string& body) {
+        const auto document = body.empty() ? Result<JsonDocument>(fail({}, "")) : parse_json(body);
+        if (!document) return;
+        const JsonValue first = document->root();
+        if (const auto id = first.find("id")) ask_.identity.id = id->string();
+        if (const auto model = first.find("model")) ask_.identity.model = model->string();
+        if (const auto created = first.find("created"))
+            ask_.identity.created = created->integer().value_or(ask_.identity.created);
+        ask_.keep = {};
     }
 
     Result<Reply> ask(const TurnEars& ears) {
         if (!turn_) return ask_stateless(ask_.turn, ears);
         PAL_TRY(done, turn_->run(ears));
         again_ = done.again;
+        end_ = done.finished.header.end;
         return std::move(done.reply);
     }
 
@@ -91,11 +111,12 @@ private:
 
     // A stateful answer is waited for also when the client has gone: its repeat will ask for it.
     Result<RouteReply> plain() {
-        PAL_TRY(reply, ask({.stop = turn_ ? std::stop_token() : call_.out->stop()}));
+        PAL_TRY(reply, ask({.stop = turn_ ? call_.out->halt() : call_.out->stop()}));
         for (const std::string& warning : reply.warnings) ask_.warnings.push_back(warning);
         PAL_TRY(body, body_of(reply));
-        if (ask_.keep) PAL_CHECK(ask_.keep(body));
+        if (ask_.keep) PAL_CHECK(ask_.keep(body, begun()));
         return RouteReply{.body = std::move(body),
+                          .etag = end_,
                           .warnings = std::move(ask_.warnings),
                           .again = again_,
                           .headers = std::move(headers_)};
@@ -112,7 +133,7 @@ private:
                                          .extra = extra_,
                                          .finish_abandoned = finish,
                                          .headers = headers_});
-        TurnEars ears{.stop = finish ? std::stop_token() : call_.out->stop()};
+        TurnEars ears{.stop = finish ? call_.out->halt() : call_.out->stop()};
         if (model_.format() == format_)
             ears.on_bytes = [&](std::string_view bytes) { return stream.bytes(bytes); };
         else
@@ -131,8 +152,10 @@ private:
     Result<void> keep(const Reply& reply) {
         if (!ask_.keep) return {};
         PAL_TRY(body, body_of(reply));
-        return ask_.keep(body);
+        return ask_.keep(body, begun());
     }
+
+    const Begun* begun() const { return turn_ ? &turn_->begun() : nullptr; }
 
     Call& call_;
     ClientAsk ask_;
@@ -141,6 +164,7 @@ private:
     std::optional<GatewayTurn> turn_;
     std::string extra_;
     std::vector<std::pair<std::string, std::string>> headers_;
+    std::optional<Seq> end_;  // of the conversation, with the answer
     bool again_ = false;
 };
 

@@ -23,8 +23,10 @@ struct ClientAsk {
     // A member of the reply that tells what compaction did: "name":{...}; empty: nothing.
     std::function<std::string(const Begun& begun)> extra = {};
     std::string extra_known = {};  // the same, where it is known before
-    // Keeps the whole reply, before its end goes out.
-    std::function<Result<void>(const std::string& body)> keep = {};
+    // Keeps the whole reply, before its end goes out; without a conversation `begun` is null.
+    std::function<Result<void>(const std::string& body, const Begun* begun)> keep = {};
+    // What was kept of a turn that is answered already; empty: nothing.
+    std::function<std::string(const Begun& begun)> kept = {};
     std::vector<std::string> warnings = {};
 };
 

@@ -3,7 +3,7 @@
 
 #include "base/ids.h"
 #include "engine/present.h"
-#include "server/response_log.h"
+#include "server/kept_words.h"
 #include "server/rest.h"
 #include "store/rules.h"
 
@@ -129,9 +129,7 @@ Result<RouteReply> patch_conversation(Call& call) {
 }
 
 Result<RouteReply> delete_conversation(Call& call) {
-    PAL_TRY(header, call.site.memory.head(call.name()));
-    PAL_TRY(receipt, call.site.memory.erase(call.name()));
-    call.site.responses->forget(header.log);
+    PAL_TRY(receipt, erase_all(call.site, call.name()));
     RouteReply reply;
     JsonWriter out(reply.body);
     write_receipt(out, receipt);

@@ -123,6 +123,12 @@ Result<ShapedDone> drive(Memory& memory, const ConversationId& name, const Begin
 
 }  // namespace
 
+Result<void> check_answered(const ChatDone& done) {
+    const bool silent = done.answer.message.raw == nullptr;
+    if (done.outcome != ChatDone::Outcome::interrupted || !silent) return {};
+    return fail(ErrorCode::outcome_unknown, "the model was stopped before it answered");
+}
+
 Result<std::optional<DrivenTerms>> driven_terms_in(const Call& call) {
     PAL_TRY(shape, shape_in(call));
     const auto recall = call.field("recall_tools");
@@ -145,8 +151,12 @@ Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& mod
     ChatOptions options{.recall = terms.recall,
                         .others_pending = true,
                         .on_event = [&](const ChatEvent& event) { return tell.take(event); }};
-    if (streamed && !call.finish_abandoned) options.stop = call.out->stop();
-    const auto done = drive(call.site.memory, name, request, model, terms, options);
+    const bool leaves = streamed && !call.finish_abandoned;
+    options.stop = leaves ? call.out->stop() : call.out->halt();
+    auto done = drive(call.site.memory, name, request, model, terms, options);
+    if (done)
+        if (auto answered = check_answered(done->chat); !answered)
+            done = std::unexpected(std::move(answered).error());
     if (!done && (!streamed || !call.out->started()))
         return std::unexpected(blame(done.error(), call, ""));
     if (streamed && done)

@@ -17,6 +17,10 @@ struct DrivenTerms {
 // None: one call of the model is the turn.
 Result<std::optional<DrivenTerms>> driven_terms_in(const Call& call);
 
+// `outcome_unknown` when the model was stopped before it said a word: the time for the request was
+// over, or the server ends.
+Result<void> check_answered(const ChatDone& done);
+
 // The body of a turn; with a schema also "output": the checked value, and "attempts". Streamed,
 // each answer's pieces are deltas, and an event "retry" or "tool" says that what came before it is
 // not the answer. Calls of other tools are the caller's.

@@ -5,6 +5,7 @@
 #include "engine/present.h"
 #include "engine/report.h"
 #include "server/asked_model.h"
+#include "server/kept_words.h"
 #include "server/rest.h"
 
 namespace palimpsest {
@@ -180,7 +181,7 @@ Result<RouteReply> repeat_edit(Call&, Seq seq) {
 
 Result<RouteReply> scrub_messages(Call& call) {
     const std::vector<Seq> seqs = seqs_of(call);
-    PAL_CHECK(call.site.memory.scrub(call.name(), seqs));
+    PAL_CHECK(scrub_all(call.site, call.name(), seqs));
     return scrub_reply(seqs);
 }
 

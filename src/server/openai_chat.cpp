@@ -30,8 +30,8 @@ bool says_usage(const Call& call) {
 }
 
 // Only a server that speaks this format can give several answers to one question.
-Result<void> check_choices(const Call& call, const Model& model) {
-    if (call.number("n").value_or(1) <= 1 || model.format() == chat_format) return {};
+Result<void> check_choices(const Call& call, const Model& model, bool several) {
+    if (call.number("n").value_or(1) <= 1 || several) return {};
     return fail(ErrorCode::invalid_request,
                 "the model " + std::string(model.name()) + " gives one answer at a time", "n");
 }
@@ -44,6 +44,11 @@ std::string parameters_of(const Call& call, bool store) {
                                      "conversation", "store", "metadata"});
     return fields_without(
         body, {"model", "messages", "tools", "stream", "stream_options", "conversation", "store"});
+}
+
+std::optional<KeptOf> kept_of(const Begun* begun) {
+    if (!begun) return {};
+    return KeptOf{begun->log, begun->view.header.epoch, begun->turn};
 }
 
 ClientAsk ask_of(Call& call, Model& model, bool store) {
@@ -63,8 +68,12 @@ ClientAsk ask_of(Call& call, Model& model, bool store) {
     if (!store) return ask;
     ask.own_id = true;
     ask.keep = [&site = call.site, id = ask.identity.id, messages = ask.turn.messages,
-                metadata = raw_field(call, "metadata")](const std::string& body) {
-        return store_completion(site, id, {body, messages, metadata});
+                metadata = raw_field(call, "metadata"),
+                name = std::string(model.name())](const std::string& body, const Begun* begun) {
+        return store_completion(site, id, {body, messages, metadata, name, kept_of(begun)});
+    };
+    ask.kept = [&site = call.site](const Begun& begun) {
+        return completion_of_turn(site, *kept_of(&begun));
     };
     return ask;
 }
@@ -78,9 +87,10 @@ Result<RouteReply> create_completion(Call& call) {
     if (!conversation && !store && model->format() == chat_format && says_usage(call)) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
+        PAL_CHECK(check_choices(call, *model, false));
     }
     leave_network();
-    PAL_CHECK(check_choices(call, *model));
+    PAL_CHECK(check_choices(call, *model, model->format() == chat_format));
     ClientAsk ask = ask_of(call, *model, store);
     ask.stateful = conversation.has_value();
     if (conversation) ask.turn.name = *conversation;

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "server/kept_words.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
-#include "server/response_log.h"
 #include "server/rest.h"
 #include "server/retry_key.h"
 #include "store/lineage.h"
@@ -129,9 +129,7 @@ Result<RouteReply> repeat_openai_update(Call& call, Seq) {
 }
 
 Result<RouteReply> delete_openai_conversation(Call& call) {
-    PAL_TRY(header, call.site.memory.head(call.name()));
-    PAL_TRY(receipt, call.site.memory.erase(call.name()));
-    call.site.responses->forget(header.log);
+    PAL_TRY(receipt, erase_all(call.site, call.name()));
     RouteReply reply{.warnings = receipt.remains};
     JsonWriter(reply.body)
         .begin_object()

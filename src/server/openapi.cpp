@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view key_about =
     "makes a repeat harmless for 24 h: it gets the first answer; another body is refused with 422";
+constexpr std::string_view conversation_about =
+    "the conversation that this is a turn of; without it nothing is stored";
 constexpr std::string_view if_match_about =
     "the seq that ETag gave: 409 when the conversation has moved";
 constexpr std::string_view json_type = "application/json";
@@ -72,6 +74,11 @@ void write_parameters(JsonWriter& out, const Route& route) {
         write_parameter(
             out,
             {.name = "If-Match", .in = "header", .schema = text_schema, .about = if_match_about});
+    if (route.named_by_header)
+        write_parameter(out, {.name = "X-Conversation-Id",
+                              .in = "header",
+                              .schema = text_schema,
+                              .about = conversation_about});
     out.end_array();
 }
 

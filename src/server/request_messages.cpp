@@ -13,7 +13,8 @@ std::string system_item(std::string_view text) {
     return R"({"type":"message","role":"system","content":)" + json_string(text) + "}";
 }
 
-// What the model would see of what was said before.
+}  // namespace
+
 Result<std::vector<Message>> said_before(Call& call) {
     ViewOptions options;
     ConversationId name{call.site.tenant, named_conversation(call)};
@@ -28,8 +29,6 @@ Result<std::vector<Message>> said_before(Call& call) {
     for (const Item& item : view.items) messages.push_back(item.message);
     return messages;
 }
-
-}  // namespace
 
 std::string named_conversation(const Call& call) {
     const std::optional<JsonValue> value = call.field("conversation");

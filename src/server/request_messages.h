@@ -14,6 +14,9 @@ std::string named_conversation(const Call& call);
 // A JSON list of items with the request's instructions before it.
 std::string with_instructions(const Call& call, const std::string& items);
 
+// What the model would see of the conversation or the previous response that the request names.
+Result<std::vector<Message>> said_before(Call& call);
+
 // Instructions, what the conversation or the previous response brings, and the input: all as items.
 // Nothing is written.
 Result<std::vector<Message>> request_messages(Call& call);

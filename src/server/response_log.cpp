@@ -1,17 +1,19 @@
 #include "server/response_log.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "server/kept_words.h"
+
+#include <fmt/format.h>
 
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view running_space = "responses", event_space = "response_events",
-                           cancel_space = "response_cancels", delete_space = "response_deletes";
+constexpr std::string_view running_space = "responses", cancel_space = "response_cancels",
+                           delete_space = "response_deletes";
 constexpr Duration kept_for = std::chrono::hours(1);
 constexpr Duration announced_for = std::chrono::seconds(15);
 constexpr Duration renewed_every = std::chrono::seconds(5);
@@ -21,10 +23,8 @@ constexpr std::size_t chunk_bytes_max = 256u << 10;
 constexpr int background_threads = 64;
 constexpr std::size_t background_max = 1000;
 
-std::string chunk_key(const std::string& id, std::size_t chunk) {
-    char number[16];
-    std::snprintf(number, sizeof number, "/%08zu", chunk);
-    return id + number;
+std::string chunk_key(const std::string& id, std::uint64_t epoch, std::size_t chunk) {
+    return fmt::format("{}/{}/{:08}", id, epoch, chunk);
 }
 
 }  // namespace
@@ -162,8 +162,10 @@ Result<bool> ResponseLog::is_running(const std::string& id) {
 }
 
 Result<std::optional<std::string>> ResponseLog::kept_events(const std::string& id,
+                                                            std::uint64_t epoch,
                                                             std::size_t chunk) {
-    auto record = store_.get_record({tenant_, std::string(event_space), chunk_key(id, chunk)});
+    auto record =
+        store_.get_record({tenant_, std::string(event_space), chunk_key(id, epoch, chunk)});
     if (record) return std::optional(std::move(record->value));
     if (record.error().code == ErrorCode::not_found) return std::optional<std::string>();
     return std::unexpected(record.error());
@@ -185,14 +187,8 @@ Result<void> ResponseLog::mark_deleted(const std::string& id) {
     PAL_TRY(version,
             store_.put_record({.key = {tenant_, std::string(delete_space), id}, .value = "{}"}));
     (void)version;
-    for (std::size_t chunk = 0;; ++chunk) {
-        PAL_TRY(events, kept_events(id, chunk));
-        if (!events) return {};
-        PAL_TRY(gone,
-                store_.put_record({.key = {tenant_, std::string(event_space), chunk_key(id, chunk)},
-                                   .purge = true}));
-        (void)gone;
-    }
+    if (const auto live = find(id)) live->drop();
+    return purge_records(store_, {tenant_, std::string(event_space), id + "/"});
 }
 
 Result<bool> ResponseLog::is_deleted(const std::string& id) {
@@ -213,16 +209,11 @@ Result<std::size_t> ResponseLog::count_deleted(const LogId& log) {
     }
 }
 
-// What cannot be removed goes within the hour.
-void ResponseLog::forget(const LogId& log) {
-    for (const std::string_view space : {event_space, delete_space, running_space}) {
-        RecordQuery query{tenant_, std::string(space), "resp_" + hex(log)};
-        query.limit = 1000;
-        const auto records = store_.list_records(query);
-        if (!records) continue;
-        for (const Record& record : *records)
-            (void)store_.put_record({.key = record.key, .purge = true});
-    }
+void ResponseLog::drop(const LogId& log) {
+    const std::string prefix = "resp_" + hex(log);
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, live] : live_)
+        if (id.starts_with(prefix)) live->drop();
 }
 
 // ---- on the keeper's thread ---------------------------------------------------------------------
@@ -238,14 +229,15 @@ void ResponseLog::announce(Kept& kept) {
 // the answer.
 bool ResponseLog::keep_events(Kept& kept) {
     const LiveResponse::Piece piece = kept.live->wait(kept.written, Duration::zero());
-    if (!kept.live->options().kept) return !piece.ended;
+    if (!kept.live->options().kept || kept.live->dropped()) return !piece.ended;
     for (std::size_t at = 0; at < piece.bytes.size(); at += chunk_bytes_max) {
         const std::string chunk = piece.bytes.substr(at, chunk_bytes_max);
-        const auto version = store_.put_record(
-            {.key = {tenant_, std::string(event_space), chunk_key(kept.live->id(), kept.chunks)},
-             .value = chunk,
-             .ttl = kept_for});
+        const RecordKey key{tenant_, std::string(event_space),
+                            chunk_key(kept.live->id(), kept.live->options().epoch, kept.chunks)};
+        const auto version = store_.put_record({.key = key, .value = chunk, .ttl = kept_for});
         if (!version) return !piece.ended;
+        // Whoever dropped it meanwhile may have looked before it was there.
+        if (kept.live->dropped()) (void)store_.put_record({.key = key, .purge = true});
         kept.written += chunk.size();
         ++kept.chunks;
     }

@@ -7,9 +7,11 @@
 // process that made it is gone. What is over in a moment has none.
 //
 // Records: space "responses", ID: it is being made (15 s, renewed). "response_events",
-// ID/NUMBER: bytes of its stream. "response_cancels", ID: someone wants it to stop.
+// ID/EPOCH/NUMBER: bytes of its stream, under the epoch of the log: after a scrub nobody finds
+// them. "response_cancels", ID: someone wants it to stop.
 // "response_deletes", ID: it was deleted; the conversation stays.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -29,6 +31,7 @@ namespace palimpsest {
 struct LiveOptions {
     bool kept = false;        // its events go to the store
     bool background = false;  // nobody waits for it: other servers hear of it before it begins
+    std::uint64_t epoch = 0;  // of its log, when what was said was stored
 };
 
 // One response under way in this process. From any thread.
@@ -42,6 +45,9 @@ public:
     void end();  // no more comes; the log says how it ended
     void cancel();
     bool cancelled() const;
+    // Its events are kept no longer, also those that are there already.
+    void drop() { dropped_ = true; }
+    bool dropped() const { return dropped_; }
     std::stop_token stop_token() const { return stop_.get_token(); }
     void stop() { stop_.request_stop(); }
 
@@ -70,6 +76,7 @@ private:
     mutable std::vector<Parked> parked_;
     std::string bytes_;
     bool ended_ = false, cancelled_ = false;
+    std::atomic<bool> dropped_ = false;
 };
 
 class ResponseLog {
@@ -91,14 +98,15 @@ public:
     // Whether some server says that it makes this response.
     Result<bool> is_running(const std::string& id);
     // So many bytes of the stream as were kept behind chunk `from`; none: not (yet) there.
-    Result<std::optional<std::string>> kept_events(const std::string& id, std::size_t chunk);
+    Result<std::optional<std::string>> kept_events(const std::string& id, std::uint64_t epoch,
+                                                   std::size_t chunk);
     // Asks whoever makes it to stop.
     Result<void> cancel(const std::string& id);
     Result<void> mark_deleted(const std::string& id);
     Result<bool> is_deleted(const std::string& id);
     Result<std::size_t> count_deleted(const LogId& log);  // of the responses of that log
-    // Removes every kept event of the responses of one log.
-    void forget(const LogId& log);
+    // The events of the log's responses that are being made here are kept no longer.
+    void drop(const LogId& log);
     // What is being made here ends now, with what there is of it; nothing new begins.
     void interrupt();
     // As the destructor; nobody may use it any more but for reading. The keeper keeps what there

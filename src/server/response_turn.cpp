@@ -143,8 +143,10 @@ std::string missing_end(const ResponseState& state, std::int64_t last) {
 void follow_kept(Site& site, const std::string& id, Follower& follower,
                  const std::stop_token& stop) {
     Time ended_at = {};
+    const auto asked = load_response(site, id);
+    if (!asked) return;
     for (std::size_t chunk = 0; !follower.done() && !stop.stop_requested();) {
-        const auto events = site.responses->kept_events(id, chunk);
+        const auto events = site.responses->kept_events(id, asked->header.epoch, chunk);
         if (!events) return;
         if (*events) {
             follower.feed(**events);
@@ -220,7 +222,8 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
 void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
                      const std::stop_token& stop) {
     Follower follower(after, send);
-    if (const auto live = site.responses->find(id); live && live->options().kept)
+    if (const auto live = site.responses->find(id);
+        live && live->options().kept && !live->dropped())
         return follow_live(*live, follower, stop);
     follow_kept(site, id, follower, stop);
 }

@@ -21,6 +21,7 @@
 #include "server/response_turn.h"
 #include "server/rest.h"
 #include "server/retry_key.h"
+#include "server/sayable.h"
 #include "server/stored_response.h"
 
 namespace palimpsest {
@@ -290,7 +291,16 @@ RouteReply state_reply(const ResponseState& state) {
     return {.body = write_response(state)};
 }
 
-Result<RouteReply> answer_whole(ResponseTurn& turn) {
+// A stored response outlives its client, not the time for its request nor the server.
+auto halting(const Call& call, const ResponseTurn& turn) {
+    auto stop = [live = turn.live] {
+        if (live) live->stop();
+    };
+    return std::stop_callback(call.out->halt(), std::move(stop));
+}
+
+Result<RouteReply> answer_whole(const Call& call, ResponseTurn& turn) {
+    const auto halted = halting(call, turn);
     const auto stop = run_response(turn, {});
     if (turn.live) turn.site.responses->close(turn.live);
     if (!stop) return std::unexpected(stop.error());
@@ -298,6 +308,7 @@ Result<RouteReply> answer_whole(ResponseTurn& turn) {
 }
 
 Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
+    const auto halted = halting(call, turn);
     const auto told =
         stream_response(turn, [&](std::string_view bytes) { return call.out->write(bytes); });
     if (turn.live) call.site.responses->close(turn.live);
@@ -352,6 +363,9 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     Said said{.key = call.key, .keyed = keyed};
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));
+        PAL_TRY(read, parse_json(items));
+        const auto before = [&] { return said_before(call); };
+        PAL_CHECK(check_sayable(read.root(), item_format, *turn.model, before, "input"));
         PAL_TRY(split, split_input(items));
         said.input = std::move(split);
     }
@@ -370,9 +384,10 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     if (begun.already || (elsewhere && (background || stream)))
         return answer_again(call, turn.state.id);
     turn.begun = std::move(begun);
-    turn.live = call.site.responses->open(turn.state.id, {background || stream, background});
+    turn.live = call.site.responses->open(
+        turn.state.id, {background || stream, background, turn.begun.view.header.epoch});
     if (!turn.live) return answer_again(call, turn.state.id);
-    if (!background && !stream) return answer_whole(turn);
+    if (!background && !stream) return answer_whole(call, turn);
     if (!background) return stream_whole(call, turn);
     return start_background(call, std::make_shared<ResponseTurn>(std::move(turn)));
 }
@@ -383,7 +398,7 @@ Result<RouteReply> create_response(Call& call) {
     PAL_TRY(turn, read_turn(call));
     if (turn.stored) return answer_stored(call, std::move(turn));
     PAL_CHECK(begin_unstored(call, turn));
-    return is_true(call, "stream") ? stream_whole(call, turn) : answer_whole(turn);
+    return is_true(call, "stream") ? stream_whole(call, turn) : answer_whole(call, turn);
 }
 
 }  // namespace palimpsest

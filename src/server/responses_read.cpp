@@ -1,5 +1,6 @@
 // responses_read: stored responses, read, followed, cancelled and deleted.
 #include "base/json_write.h"
+#include "server/kept_words.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
 #include "server/response_turn.h"
@@ -27,9 +28,8 @@ Result<void> erase_if_last(Call& call, const StoredResponse& response) {
     PAL_TRY(all, count_responses(call.site.memory, response.header));
     PAL_TRY(gone, call.site.responses->count_deleted(response.header.log));
     if (gone < all) return {};
-    PAL_TRY(receipt, call.site.memory.erase(response.header.name));
+    PAL_TRY(receipt, erase_all(call.site, response.header.name));
     (void)receipt;
-    call.site.responses->forget(response.header.log);
     return {};
 }
 

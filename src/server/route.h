@@ -78,8 +78,11 @@ public:
     // False: the client has gone. A slow reader slows the caller down.
     virtual bool write(std::string_view bytes) = 0;
     virtual bool started() const = 0;
-    // Stops when the client has gone, or the server must end.
+    // Stops when the client has gone, the time for the request is over, or the server must end.
     virtual std::stop_token stop() const = 0;
+    // Stops when the time for the request is over, or the server must end: for those who go on
+    // when the client has gone.
+    virtual std::stop_token halt() const = 0;
 
 protected:
     ~Outlet() = default;
@@ -144,7 +147,8 @@ struct Route {
     std::string_view reply = {};    // its schema
     std::string_view request = {};  // the schema of the body; empty: it takes none
     std::span<const Parameter> query = {};
-    bool if_match = false;  // honoured; where it is not it is refused
+    bool if_match = false;         // honoured; where it is not it is refused
+    bool named_by_header = false;  // X-Conversation-Id says which conversation is meant
     // What a key must allow; none: read for GET, write for the others.
     std::optional<Scope> scope = {};
     // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq

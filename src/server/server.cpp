@@ -79,6 +79,7 @@ public:
     }
     bool started() const override { return started_; }
     std::stop_token stop() const override { return exchange_.stop_token(); }
+    std::stop_token halt() const override { return exchange_.halt_token(); }
     std::size_t sent() const { return sent_; }
 
 private:

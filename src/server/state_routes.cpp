@@ -6,6 +6,7 @@
 #include "engine/present.h"
 #include "palimpsest/chat.h"
 #include "server/asked_model.h"
+#include "server/driven_turn.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
 
@@ -86,9 +87,11 @@ Result<RouteReply> chat_with_state(Call& call) {
                                    .model = std::string(model->name()),
                                    .tools = raw_of(call, "tools"),
                                    .parameters = std::move(parameters)},
-                                  *model, options_of(call, memory), {.others_pending = true}));
+                                  *model, options_of(call, memory),
+                                  {.others_pending = true, .stop = call.out->stop()}));
     for (const auto& compaction : {turn.compaction, turn.chat.begun.compaction})
         if (compaction) spend_on_summary(call, *compaction);
+    PAL_CHECK(check_answered(turn.chat));
     return RouteReply{.body = write_turn(turn)};
 }
 

@@ -90,6 +90,7 @@ struct OpenTurn {
     // While it is answered: its repeats wait, here and elsewhere.
     RunningTurns::Seat seat = {};
     TurnBeacon beacon = {};
+    std::stop_token halt = {};  // see Outlet
 };
 
 struct Told {
@@ -119,6 +120,7 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
                           .tools = turn.tools,
                           .parameters = turn.parameters,
                           .fields_format = turn.format,
+                          .stop = turn.halt,
                           .cache_key = cache_key,
                           .behind_edit = turn.begun.behind_edit()},
                          on_text);
@@ -283,7 +285,8 @@ Result<RouteReply> chat(Call& call) {
                                                           .parameters = std::move(parameters),
                                                           .format = format,
                                                           .seat = std::move(seat),
-                                                          .beacon = std::move(beacon)});
+                                                          .beacon = std::move(beacon),
+                                                          .halt = call.out->halt()});
     const std::optional<JsonValue> stream = call.field("stream");
     if (stream && stream->boolean() == true)
         return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};

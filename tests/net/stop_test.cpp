@@ -139,6 +139,30 @@ TEST(server_stop, cuts_what_does_not_end_within_the_grace) {
     EXPECT_FALSE(client.receive_all().ends_with("0\r\n\r\n"));
 }
 
+TEST(server_stop, halts_also_what_goes_on_without_its_client) {
+    std::atomic<bool> gone = false, halted_early = false, halted = false;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        const std::stop_token stop = exchange.stop_token(), halt = exchange.halt_token();
+        auto work = [&] {
+            while (!stop.stop_requested()) std::this_thread::yield();
+            halted_early = halt.stop_requested();
+            gone = true;
+            gone.notify_all();
+            while (!halt.stop_requested()) std::this_thread::yield();
+            halted = true;
+        };
+        co_await exchange.run(work);
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    client.close();
+    gone.wait(false);
+    EXPECT_FALSE(halted_early);
+    started.server.stop(0);
+    EXPECT_TRUE(halted);
+}
+
 TEST(server_stop, is_safe_before_and_without_start) {
     HttpServer server(HttpServerOptions{},
                       on_workers([](const HttpRequest&) { return HttpResponse(200); }));

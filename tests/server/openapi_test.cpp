@@ -41,6 +41,18 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+TEST(openapi, names_the_header_that_makes_a_request_a_turn) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    for (const std::string_view path : {"/v1/chat/completions", "/v1/messages"}) {
+        const JsonValue post = document.root().find("paths")->find(path)->find("post").value();
+        bool named = false;
+        for (const JsonValue one : post.find("parameters")->elements())
+            named = named || one.find("name")->string() == "X-Conversation-Id";
+        EXPECT_TRUE(named) << path;
+    }
+}
+
 TEST(openapi, describes_every_route_with_its_reply_and_an_example) {
     const std::string text = write_openapi(routes(), schemas());
     const JsonDocument document = parse_json(text).value();
