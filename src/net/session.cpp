@@ -286,27 +286,26 @@ Task<void> Session::linger() {
     }
 }
 
-// Whoever works for this request should end.
-void Session::stop_service() {
+// Whoever holds a token of it is told without the lock: callbacks may ask for more.
+void Session::ask_to_stop(Stopping& stopping) {
     std::optional<std::stop_source> source;
     {
         const std::scoped_lock lock(stop_mutex_);
-        stop_.wanted = true;
-        source = stop_.source;
+        stopping.wanted = true;
+        source = stopping.source;
     }
     if (source) source->request_stop();
 }
 
+// Whoever works for this request should end.
+void Session::stop_service() {
+    ask_to_stop(stop_);
+}
+
 // Also who would go on without a client.
 void Session::halt_service() {
-    std::optional<std::stop_source> source;
-    {
-        const std::scoped_lock lock(stop_mutex_);
-        halt_.wanted = true;
-        source = halt_.source;
-    }
-    if (source) source->request_stop();
-    stop_service();
+    ask_to_stop(halt_);
+    ask_to_stop(stop_);
 }
 
 // The client is gone, for reading or for good.

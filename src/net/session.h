@@ -101,6 +101,13 @@ private:
     void read_ahead();
     void watch_input();
     void pull();
+    struct Stopping {
+        std::optional<std::stop_source> source;  // made when asked for
+        bool wanted = false;
+
+        std::stop_token token();
+    };
+    void ask_to_stop(Stopping& stopping);
     void stop_service();
     void halt_service();
     void tell_gone();
@@ -146,13 +153,6 @@ private:
     bool pumping_ = false;     // the network thread is at it; while not, the worker may write
     bool answered_ = false;    // by a worker, wholly
     Signal pumped_;
-    // Made when asked for.
-    struct Stopping {
-        std::optional<std::stop_source> source;
-        bool wanted = false;
-
-        std::stop_token token();
-    };
     mutable std::mutex stop_mutex_;  // Guards both.
     mutable Stopping stop_, halt_;
 };
