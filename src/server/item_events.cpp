@@ -62,6 +62,9 @@ private:
         if (type == "message") item = with_member(item_, "content", "[]");
         if (type == "reasoning") item = with_member(item_, "summary", "[]");
         if (type == "function_call") item = with_member(item_, "arguments", "\"\"");
+        const auto empty = parse_json(item);
+        if (empty && text_at(item_, "status") == "completed")
+            return with_member(empty->root(), "status", "\"in_progress\"");
         return item;
     }
 

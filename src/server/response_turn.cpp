@@ -140,9 +140,17 @@ std::string missing_end(const ResponseState& state, std::int64_t last) {
     return bytes;
 }
 
+// Since when nothing more comes. A response without events was over in a moment, and they are still
+// to be kept, or it is old, and they are kept no longer.
+Time ended_since(const ResponseState& state, bool has_events) {
+    if (has_events) return system_now();
+    if (state.completed == 0) return {};
+    return std::min(Time{std::chrono::seconds(state.completed + 1)}, system_now());
+}
+
 void follow_kept(Site& site, const std::string& id, Follower& follower,
                  const std::stop_token& stop) {
-    Time ended_at = {};
+    std::optional<Time> ended_at;
     const auto asked = load_response(site, id);
     if (!asked) return;
     for (std::size_t chunk = 0; !follower.done() && !stop.stop_requested();) {
@@ -159,10 +167,10 @@ void follow_kept(Site& site, const std::string& id, Follower& follower,
             pause_ms(looks_ms, stop);
             continue;
         }
-        if (chunk == 0) return follower.feed(replay_events(response->state));
-        if (ended_at == Time{}) ended_at = system_now();
-        if (system_now() - ended_at > last_events)
-            return follower.feed(missing_end(response->state, follower.last()));
+        if (!ended_at) ended_at = ended_since(response->state, chunk > 0);
+        if (system_now() - *ended_at > last_events)
+            return follower.feed(chunk == 0 ? replay_events(response->state)
+                                            : missing_end(response->state, follower.last()));
         pause_ms(looks_ms, stop);
     }
 }
