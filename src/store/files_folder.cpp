@@ -84,6 +84,15 @@ Result<std::shared_ptr<DiskFile>> FilesFolder::open(const LogFileId& id, DiskFil
     return file;
 }
 
+Result<std::shared_ptr<DiskFile>> FilesFolder::open_known(const LogFileId& id) {
+    auto file = open(id, DiskFile::Mode::write);
+    if (file || file.error().code != ErrorCode::not_found) return file;
+    return fail(ErrorCode::internal,
+                log_path(id) +
+                    " is missing: the store is damaged, put it back from a backup; "
+                    "run `pal doctor` to see what is whole");
+}
+
 Result<std::string> FilesFolder::read_part(const LogId& log, std::uint64_t number) const {
     PAL_TRY(file, DiskFile::open(part_path(log, number), DiskFile::Mode::read));
     PAL_TRY(size, file.size());

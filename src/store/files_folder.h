@@ -45,6 +45,8 @@ public:
     Result<std::vector<LogFileName>> log_files() const;
 
     Result<std::shared_ptr<DiskFile>> open(const LogFileId& id, DiskFile::Mode mode);
+    // Of a log that is there: without its file the store is damaged.
+    Result<std::shared_ptr<DiskFile>> open_known(const LogFileId& id);
     Result<std::string> read_part(const LogId& log, std::uint64_t number) const;
 
     // For the writer. What lies behind `at` is not acknowledged, and goes. Files that grow are

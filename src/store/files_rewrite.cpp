@@ -109,7 +109,7 @@ std::vector<std::uint64_t> parts_of(const LogPlaces& places) {
 Result<SwappedLog> write_version(FilesFolder& folder, FilesLog& log, LogState state,
                                  const FilesWriter::Replacements& with, bool keep_keys) {
     const LogId uid = log.header().log;
-    PAL_TRY(file, folder.open({uid, log.version}, DiskFile::Mode::write));
+    PAL_TRY(file, folder.open_known({uid, log.version}));
     VersionWriter out(folder, {uid, log.version + 1});
     PAL_CHECK(out.state(state));
     const Seq base = log.header().base;

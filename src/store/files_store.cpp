@@ -114,7 +114,7 @@ Result<std::vector<Entry>> FilesStore::read(const LogId& uid, const ReadQuery& q
             if (log->places) {
                 PAL_TRY(wanted, wanted_entries(*log, up_to(query, header->end)));
                 FilesFolder& folder = writer_->folder();
-                PAL_TRY(file, folder.open({uid, log->version}, DiskFile::Mode::write));
+                PAL_TRY(file, folder.open_known({uid, log->version}));
                 lock.unlock();
                 return fetch_entries(folder, *file, *header, wanted, query.content);
             }

@@ -395,7 +395,7 @@ Result<void> FilesWriter::sync_now() {
 
 Result<void> FilesWriter::load(FilesLog& log) {
     if (log.places) return {};
-    PAL_TRY(file, disk_.folder->open({log.header().log, log.version}, DiskFile::Mode::write));
+    PAL_TRY(file, disk_.folder->open_known({log.header().log, log.version}));
     PAL_TRY(places, read_places(*file, log));
     const std::unique_lock lock(catalog_mutex_);
     places_loaded_ += places->entries.size();

@@ -14,8 +14,38 @@ namespace {
 // Entries are read a few at a time: a conversation may be larger than memory.
 constexpr std::uint64_t entries_at_once = 256;
 constexpr int faults_listed = 100;
+constexpr std::size_t faults_told = 3;
 // How many numbers of logs are tried one by one when their list cannot be read to its end.
 constexpr std::int64_t numbers_tried = 1'000'000;
+
+// What SQLite says about its pages: many lines of which the first few tell enough.
+class PageFaults {
+public:
+    void add(std::string_view row) {
+        while (!row.empty()) {
+            const std::size_t end = std::min(row.find('\n'), row.size());
+            add_line(row.substr(0, end));
+            row.remove_prefix(std::min(end + 1, row.size()));
+        }
+    }
+    std::size_t count() const { return count_; }
+    std::string told() const {
+        const bool all = count_ >= static_cast<std::size_t>(faults_listed);
+        return (all ? "at least " : "") + std::to_string(count_) +
+               (count_ == 1 ? " place of its pages is" : " places of its pages are") +
+               " wrong: " + first_ + (count_ > faults_told ? "; ..." : "");
+    }
+
+private:
+    void add_line(std::string_view line) {
+        if (line.empty() || line.starts_with("*** in database")) return;
+        if (++count_ > faults_told) return;
+        first_ += (first_.empty() ? "" : "; ") + std::string(line);
+    }
+
+    std::size_t count_ = 0;
+    std::string first_ = {};
+};
 
 class Check {
 public:
@@ -52,11 +82,13 @@ private:
     Result<void> look_at_pages() {
         const std::string sql = "PRAGMA integrity_check(" + std::to_string(faults_listed) + ")";
         SqliteQuery query = db_.query(sql);
-        for (;;) {
-            PAL_TRY(row, query.step());
-            if (!row) return {};
-            if (query.bytes_at(0) != "ok") note("damaged", path_, std::string(query.bytes_at(0)));
-        }
+        PageFaults faults;
+        Result<bool> row = query.step();
+        for (; row && *row; row = query.step())
+            if (query.bytes_at(0) != "ok") faults.add(query.bytes_at(0));
+        if (faults.count() > 0) note("damaged", path_, faults.told());
+        if (!row) return std::unexpected(std::move(row).error());
+        return {};
     }
 
     // The numbers first: a row that cannot be read must not hide those after it.
@@ -107,6 +139,7 @@ private:
         for (const LogRow& row : unread_) {
             const auto found = counts.find(row.log);
             const std::uint64_t there = found == counts.end() ? 0 : found->second;
+            report_.entries += there;
             const std::uint64_t owned = row.header.end.value - row.header.base.value;
             const std::string count = std::to_string(there) + " of its " + std::to_string(owned);
             if (there == owned)
@@ -181,6 +214,7 @@ private:
         Seq seq = header.base + 1;
         std::uint64_t messages = header.messages;
         Seq basis{};
+        std::uint64_t read = 0;
         while (seq <= header.end) {
             const Range range{seq, std::min(header.end, seq + (entries_at_once - 1))};
             PAL_TRY(entries, read_entries(db_, row, {.ranges = {range}}));
@@ -188,7 +222,7 @@ private:
                 if (basis_kinds.has(kind_of(entry.body))) basis = entry.seq;
                 messages = entry.ordinal;
             }
-            report_.entries += entries.size();
+            read += entries.size();
             seq = range.to + 1;
         }
         if (messages != header.messages)
@@ -197,7 +231,9 @@ private:
                      " messages, the log has " + std::to_string(messages));
         if (basis > header.basis || (header.basis > header.base && basis != header.basis))
             note("count", where_is(row), "the header names another newest basis than the log has");
-        return count_entries(row);
+        PAL_CHECK(count_entries(row));
+        report_.entries += read;  // Else look_past_indexes() counts them.
+        return {};
     }
 
     Result<void> count_entries(const LogRow& row) {

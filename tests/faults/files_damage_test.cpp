@@ -69,6 +69,22 @@ TEST(files_damage, a_flipped_byte_is_never_given_out_as_right) {
     EXPECT_FALSE(verdict.refused || verdict.found || verdict.missing);
 }
 
+TEST(files_damage, a_log_whose_file_is_gone_is_damage_not_an_unknown_conversation) {
+    const TestFolder folder(quick_place());
+    Header header;
+    {
+        const auto store = open_good(url_of(folder));
+        header = store->append({"t", "a"}, batch_of("a longer text than the other"))->header;
+        EXPECT_TRUE(store->append({"t", "b"}, batch_of("whole")));
+    }
+    fs::remove(largest_log(folder));
+    const auto store = open_good(url_of(folder));
+    const auto all = store->read(header.log, {});
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().code, ErrorCode::internal) << all.error().message;
+    EXPECT_NE(all.error().message.find("put it back from a backup"), std::string::npos);
+}
+
 TEST(files_damage, one_bad_record_hides_no_other) {
     const TestFolder folder(quick_place());
     Header header;

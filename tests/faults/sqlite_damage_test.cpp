@@ -81,6 +81,38 @@ TEST(sqlite_damage, a_truncated_file_is_looked_into_as_far_as_it_goes) {
     EXPECT_EQ(count_of(*inspect_sqlite(folder.url()), "readable"), contents.size());
 }
 
+TEST(sqlite_damage, entries_beside_a_damaged_one_are_counted) {
+    const TestFolder folder(quick_place());
+    const std::string path = folder.file("store.db");
+    {
+        const auto store = open_good(folder.url());
+        for (const char* text : {"the first", "the second", "the third"})
+            ASSERT_TRUE(store->append({"t", "c"}, batch_of(text)));
+    }
+    std::string bytes = bytes_of_file(path);
+    ASSERT_NE(bytes.find("the second"), std::string::npos);
+    bytes[bytes.find("the second")] ^= 1;
+    put_file(path, bytes);
+    EXPECT_EQ(inspect_sqlite(folder.url())->entries, 2u);
+}
+
+TEST(sqlite_damage, a_report_tells_a_few_of_the_damaged_places_and_counts_them) {
+    const TestFolder folder(quick_place());
+    const StoredTexts contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    const std::string whole = bytes_of_file(path);
+    put_file(path, std::string_view(whole).substr(0, whole.size() / 2));
+    const Result<CheckReport> report = inspect_sqlite(folder.url());
+    ASSERT_TRUE(report) << report.error().message;
+    const auto pages = std::ranges::find_if(report->findings, [&](const Finding& finding) {
+        return finding.what == "damaged" && finding.where.ends_with("store.db");
+    });
+    ASSERT_NE(pages, report->findings.end());
+    EXPECT_NE(pages->message.find(" places of its pages are wrong: "), std::string::npos)
+        << pages->message;
+    EXPECT_LT(pages->message.size(), 400u) << pages->message;
+}
+
 // Without its first page nothing says where the tables are; all stores have them in one place.
 TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
     const TestFolder folder(quick_place());
