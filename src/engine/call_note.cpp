@@ -98,8 +98,9 @@ Result<CallState> read_calls(Store& store, const Header& header) {
     for (const Entry& entry : notes) {
         const auto& note = std::get<NoteEntry>(entry.body);
         const auto usage = read_usage_note(note);
-        if (usage && entry.seq > header.basis && !state.reported_tokens)
-            state.reported_tokens = usage->input + usage->output;
+        const std::uint64_t told = usage ? usage->input + usage->output : 0;
+        if (told > 0 && entry.seq > header.basis && !state.reported_tokens)
+            state.reported_tokens = told;
         if (note.kind != "call") continue;
         PAL_TRY(texts, texts_in(entry));
         state.texts = std::move(texts);
@@ -171,6 +172,14 @@ void settle_texts(CallTexts& texts, Seq first) {
         if (text.seq == Seq{}) text.seq = first + text.draft;
 }
 
+static void write_counts(JsonWriter& writer, const Usage& usage) {
+    writer.key("input").number(usage.input);
+    writer.key("cached").number(usage.cached);
+    writer.key("cache_writes").number(usage.cache_writes);
+    writer.key("output").number(usage.output);
+    writer.key("reasoning").number(usage.reasoning);
+}
+
 NoteEntry usage_note(const Answer& answer, std::string_view model, Seq call,
                      std::optional<double> cost) {
     std::string body;
@@ -178,13 +187,11 @@ NoteEntry usage_note(const Answer& answer, std::string_view model, Seq call,
     writer.begin_object();
     writer.key("call").number(call.value);
     if (!model.empty()) writer.field("model", model);
-    writer.key("input").number(answer.usage.input);
-    writer.key("cached").number(answer.usage.cached);
-    writer.key("cache_writes").number(answer.usage.cache_writes);
-    writer.key("output").number(answer.usage.output);
-    writer.key("reasoning").number(answer.usage.reasoning);
+    // A model that tells no usage has not used nothing.
+    const bool told = answer.usage.input + answer.usage.output > 0;
+    if (told) write_counts(writer, answer.usage);
     writer.key("interrupted").boolean(answer.interrupted);
-    if (cost) writer.key("cost").number(*cost);
+    if (told && cost) writer.key("cost").number(*cost);
     writer.end_object();
     return {"usage", make_bytes(std::move(body))};
 }
