@@ -4,13 +4,21 @@
 #include <thread>
 
 #include "base/utf8.h"
-#include "core/query.h"
 #include "core/vectors.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t out_max = 8;
+// About what a model with room for 512 tokens reads. It would take the front alone, and a long text
+// asks at its begin or its end.
+constexpr std::size_t asked_bytes_max = 1600;
+
+std::string asked_text(std::string_view text) {
+    if (text.size() <= asked_bytes_max) return std::string(text);
+    constexpr std::size_t half = asked_bytes_max / 2;
+    return std::string(utf8_prefix(text, half)) + "\n" + std::string(utf8_suffix(text, half));
+}
 
 }  // namespace
 
@@ -20,7 +28,7 @@ QueryEmbedder::~QueryEmbedder() {
 }
 
 Result<QueryEmbedder::Vector> QueryEmbedder::embed_now(const std::string& text) const {
-    const std::string asked(utf8_prefix(text, query_bytes_max));
+    const std::string asked = asked_text(text);
     PAL_TRY(made, embedder_->embed_queries({&asked, 1}));
     if (made.size() != 1)
         return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
