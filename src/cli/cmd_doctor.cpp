@@ -5,7 +5,6 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "engine/present.h"
-#include "net/url.h"
 #include "store/files_mend.h"
 #include "store/sqlite_inspect.h"
 
@@ -49,8 +48,9 @@ void print_report(Output& out, const CheckReport& report, const Durability* dura
     for (const Finding& finding : report.findings)
         out.line(printable(finding.what) + ": " + printable(finding.where) + ": " +
                  printable(finding.message));
-    out.line(report.findings.empty() ? "nothing is wrong"
-                                     : std::to_string(report.findings.size()) + " findings");
+    const auto faults = std::ranges::count_if(
+        report.findings, [](const Finding& finding) { return finding.what != "readable"; });
+    out.line(faults == 0 ? "nothing is wrong" : std::to_string(faults) + " findings");
 }
 
 void print_report_json(Output& out, const CheckReport& report, const Durability* durability) {
@@ -90,17 +90,19 @@ bool may_be_mended(const std::string& url, const Error& error) {
     return error.code == ErrorCode::internal && url.starts_with("files:");
 }
 
-// A files store says by itself what does not let it open.
-Result<int> inspect_files(Invocation& call, const Error& why) {
+// A files store says by itself what does not let it open; the rest may be whole.
+Result<int> inspect_folder(Invocation& call, const Error& why) {
     if (why.code != ErrorCode::internal) return std::unexpected(why);
-    return finish(call,
-                  {.findings = {{"damaged", without_password(call.settings.store), why.message}}},
-                  nullptr);
+    auto looked = inspect_files(call.settings.store);
+    CheckReport report = looked ? *std::move(looked) : CheckReport{};
+    if (!looked) report.findings.push_back({"unread", call.settings.store, looked.error().message});
+    report.findings.insert(report.findings.begin(), {"damaged", call.settings.store, why.message});
+    return finish(call, std::move(report), nullptr);
 }
 
 Result<int> inspect(Invocation& call, const Error& why) {
     const std::string& url = call.settings.store;
-    if (url.starts_with("files:")) return inspect_files(call, why);
+    if (url.starts_with("files:")) return inspect_folder(call, why);
     if (!may_be_damaged(why) || !url.starts_with("sqlite:")) return std::unexpected(why);
     Result<CheckReport> report = inspect_sqlite(url);
     if (!report && report.error().code == ErrorCode::not_found) return std::unexpected(why);

@@ -96,6 +96,53 @@ void print_entries(Invocation& call, const std::vector<Entry>& entries) {
     }
 }
 
+void print_unreadable(Invocation& call, Seq seq, const Error& error) {
+    if (!call.json()) {
+        std::string head = std::to_string(seq.value);
+        head.resize(std::max<std::size_t>(head.size(), 6), ' ');
+        return call.out.line(head + "  unreadable: " + printable(error.message));
+    }
+    std::string line;
+    JsonWriter writer(line);
+    writer.begin_object().key("seq").number(seq.value).field("error", error.message).end_object();
+    call.out.json_line(std::move(line));
+}
+
+// One damaged entry hides no other: halves are tried until it is alone. Gives the first error.
+std::optional<Error> print_readable(Invocation& call, LogQuery query) {
+    query.limit = query.range.to.value - query.range.from.value + 1;
+    const auto entries = call.memory->log(call.name(), query);
+    if (entries) {
+        print_entries(call, *entries);
+        return {};
+    }
+    if (entries.error().code != ErrorCode::internal || call.out.closed()) return entries.error();
+    if (query.limit == 1) {
+        print_unreadable(call, query.range.from, entries.error());
+        return entries.error();
+    }
+    LogQuery low = query, high = query;
+    low.range.to = query.range.from + (query.limit / 2 - 1);
+    high.range.from = low.range.to + 1;
+    const std::optional<Error> first = print_readable(call, low);
+    const std::optional<Error> second = print_readable(call, high);
+    return first ? first : second;
+}
+
+Result<int> print_around_damage(Invocation& call, LogQuery query, Error error) {
+    if (error.code != ErrorCode::internal) return std::unexpected(std::move(error));
+    PAL_TRY(header, call.memory->head(call.name()));
+    const Seq end = std::min(query.range.to, header.end);
+    std::optional<Error> found;
+    for (Seq from = query.range.from; from <= end; from = from + page_entries) {
+        query.range = {from, std::min(end, from + (page_entries - 1))};
+        const std::optional<Error> now = print_readable(call, query);
+        if (!found) found = now;
+        if (now && now->code != ErrorCode::internal) break;
+    }
+    return std::unexpected(found.value_or(std::move(error)));
+}
+
 Result<int> print_newest(Invocation& call, LogQuery query, std::uint64_t count) {
     query.newest_first = true;
     query.limit = count;
@@ -121,10 +168,11 @@ Result<int> run_log(Invocation& call) {
     if (last) return print_newest(call, query, *last);
     query.limit = page_entries;
     for (;;) {
-        PAL_TRY(entries, call.memory->log(call.name(), query));
-        print_entries(call, entries);
-        if (entries.size() < page_entries || call.out.closed()) return 0;
-        query.range.from = entries.back().seq + 1;
+        auto entries = call.memory->log(call.name(), query);
+        if (!entries) return print_around_damage(call, query, std::move(entries).error());
+        print_entries(call, *entries);
+        if (entries->size() < page_entries || call.out.closed()) return 0;
+        query.range.from = entries->back().seq + 1;
     }
 }
 

@@ -79,9 +79,15 @@ std::string without_password(std::string_view url) {
     const std::size_t scheme = out.find("://");
     if (scheme == std::string::npos) return out;
     const std::size_t first = scheme + 3;
-    const std::size_t host = out.rfind('@', std::min(out.find('/', first), out.size()));
+    // A password may hold a slash that nobody escaped.
+    const std::size_t host = out.rfind('@', std::min(out.find('?', first), out.size()));
+    if (host == std::string::npos || host < first) return out;
     const std::size_t colon = out.find(':', first);
-    if (host != std::string::npos && host >= first && colon < host) hide(colon + 1, host);
+    // What stands alone before the host of a Redis is its password.
+    if (colon < host)
+        hide(colon + 1, host);
+    else if (out.starts_with("redis"))
+        hide(first, host);
     return out;
 }
 

@@ -49,6 +49,30 @@ Result<void> check_every_seq(const Header& header, const ReadQuery& query,
     return {};
 }
 
+// The last entry has counted all messages, and before the first of a log that is no fork there is
+// none. Of an end that the query does not reach nothing is known.
+Result<void> check_ends(const Header& header, const ReadQuery& query,
+                        const std::vector<Entry>& found) {
+    std::vector<Range> ranges = owned_ranges(header, query);
+    if (ranges.empty() || query.limit == 0) return {};
+    if (query.newest_first) std::ranges::reverse(ranges);
+    const bool all = found.size() < query.limit, whole = ranges.front().from == Seq{1};
+    if (found.empty())
+        return whole && ranges.size() == 1 && ranges.front().to == header.end && header.messages > 0
+                   ? entry_trouble(header, Seq{1}, "missing")
+                   : Result<void>();
+    const Entry& high = query.newest_first ? found.front() : found.back();
+    const Entry& low = query.newest_first ? found.back() : found.front();
+    const bool reaches_end = (all || query.newest_first) && ranges.back().to == header.end;
+    if (reaches_end && high.seq >= ranges.back().from && high.ordinal < header.messages)
+        return entry_trouble(header, high.seq + 1, "missing");
+    const std::uint64_t first = kind_of(low.body) == EntryKind::message ? 1 : 0;
+    if (whole && (all || !query.newest_first) && low.seq <= ranges.front().to &&
+        low.ordinal != first)
+        return entry_trouble(header, Seq{1}, "missing");
+    return {};
+}
+
 // Messages are counted: the count of one and of the next differ by one.
 Result<void> check_counts(const Header& header, const ReadQuery& query,
                           const std::vector<Entry>& found) {
@@ -65,7 +89,7 @@ Result<void> check_counts(const Header& header, const ReadQuery& query,
         if (high.ordinal != low.ordinal + step)
             return entry_trouble(header, low.seq + 1, "missing");
     }
-    return {};
+    return check_ends(header, query, found);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 
 class FilesCheck {
 public:
-    FilesCheck(FilesFolder& folder, const FilesCatalog& catalog)
-        : folder_(folder), catalog_(catalog) {}
+    FilesCheck(FilesFolder& folder, const FilesCatalog& catalog, bool always_names_whole)
+        : folder_(folder), catalog_(catalog), always_names_whole_(always_names_whole) {}
 
     Result<CheckReport> run() {
         report_.records = catalog_.records().size();
@@ -21,12 +21,10 @@ public:
             ++report_.logs;
             const std::size_t before = report_.findings.size();
             check_log(*log);
-            if (report_.findings.size() == before) whole_.push_back(name_of(*log));
+            if (report_.findings.size() != before) damaged_.insert(log.get());
         }
         PAL_CHECK(find_strays());
-        if (!report_.findings.empty())
-            for (std::string& name : whole_)
-                report_.findings.push_back({"readable", std::move(name), "is whole"});
+        if (always_names_whole_ || !report_.findings.empty()) name_whole();
         return std::move(report_);
     }
 
@@ -38,6 +36,17 @@ private:
         report_.findings.push_back({std::move(what), name_of(log), std::move(message)});
     }
 
+    // A conversation is whole when everything that it was forked from is.
+    void name_whole() {
+        for (const auto& [uid, log] : catalog_.logs()) {
+            if (damaged_.contains(log.get())) continue;
+            const FilesLog* at = log->parent;
+            while (at && !damaged_.contains(at)) at = at->parent;
+            at ? note("damaged", *log, "what it was forked from is damaged")
+               : note("readable", *log, "this conversation is whole");
+        }
+    }
+
     void check_log(const FilesLog& log) {
         const Header& header = log.header();
         if (header.parent && !log.parent)
@@ -45,7 +54,7 @@ private:
                  "what it was forked from, " + hex(*header.parent) + ", is not here");
         if (log.parent && log.parent->header().end < header.base)
             note("orphan", log, "its parent has no entry " + std::to_string(header.base.value));
-        auto file = folder_.open({header.log, log.version}, DiskFile::Mode::write);
+        auto file = folder_.open_known({header.log, log.version});
         if (!file) return note("unreadable", log, file.error().message);
         LogState state;
         auto places = read_places(**file, log, &state);
@@ -69,13 +78,12 @@ private:
                 note("gap", log, "entry " + std::to_string(seq.value) + " is missing");
                 continue;
             }
-            ++report_.entries;
             if (place.kind == EntryKind::message) ++messages;
             const WantedEntry wanted{seq, place};
             const auto entry = fetch_entries(folder_, file, log.header(), {wanted}, true);
-            if (!entry)
-                note("unreadable", log, entry.error().message);
-            else if (place.ordinal != messages)
+            if (!entry) note("unreadable", log, entry.error().message);
+            report_.entries += entry ? 1 : 0;
+            if (entry && place.ordinal != messages)
                 note("count", log, "entry " + std::to_string(seq.value) + " counts wrong");
             messages = place.ordinal;
         }
@@ -99,14 +107,16 @@ private:
 
     FilesFolder& folder_;
     const FilesCatalog& catalog_;
+    const bool always_names_whole_;
     CheckReport report_;
-    std::vector<std::string> whole_;
+    std::set<const FilesLog*> damaged_;
 };
 
 }  // namespace
 
-Result<CheckReport> check_files(FilesFolder& folder, const FilesCatalog& catalog) {
-    return FilesCheck(folder, catalog).run();
+Result<CheckReport> check_files(FilesFolder& folder, const FilesCatalog& catalog,
+                                bool always_names_whole) {
+    return FilesCheck(folder, catalog, always_names_whole).run();
 }
 
 }  // namespace palimpsest

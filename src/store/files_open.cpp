@@ -6,6 +6,7 @@
 #include "store/files_store.h"
 #include "store/holder.h"
 #include "store/kinds.h"
+#include "store/scratch_folder.h"
 
 namespace palimpsest {
 namespace {
@@ -72,6 +73,19 @@ Result<std::vector<Finding>> mend_files(std::string_view url) {
     };
     PAL_CHECK(open_url(url.substr(std::string_view("files:").size()), options, true));
     return found;
+}
+
+Result<CheckReport> inspect_files(std::string_view url) {
+    namespace fs = std::filesystem;
+    const std::string path = store_path(url.substr(std::string_view("files:").size()));
+    const ScratchFolder folder;
+    std::error_code error;
+    if (!folder.good()) return no_copy(std::make_error_code(std::errc::permission_denied));
+    fs::copy(path, folder.file("store"), fs::copy_options::recursive, error);
+    if (error) return no_copy(error);
+    fs::remove(folder.file("store/lock"), error);
+    PAL_TRY(store, open_url(folder.file("store"), {.create = false}, true));
+    return store->check({});
 }
 
 }  // namespace palimpsest

@@ -208,7 +208,7 @@ public:
             return beyond_repair(disk.folder->file("records"));
         fill_catalog(catalog_, std::move(logs_), notices_);
         if (trusted && disk.journal.was_busy()) PAL_CHECK(remove_strays(*disk.folder, catalog_));
-        if (!trusted || disk.journal.was_busy() || !disk.records.whole())
+        if (!trusted || lost_records_ || disk.journal.was_busy() || !disk.records.whole())
             PAL_CHECK(settle_disk(disk, catalog_));
         return disk;
     }

@@ -34,13 +34,21 @@ ReadQuery up_to(ReadQuery query, Seq end) {
     return query;
 }
 
+// There is nothing yet but the lock of whoever makes a store of it.
+bool is_new(const std::string& path) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+        if (entry.path().filename() != "lock") return false;
+    return !error;
+}
+
 // A folder that holds something else is left alone.
 Result<void> check_folder(const std::string& path) {
     std::error_code error;
     if (!fs::is_directory(path, error))
         return fail(ErrorCode::invalid_request, path + " is no folder", "store");
     const bool ours = fs::exists(path + "/journal", error) || fs::exists(path + "/index", error);
-    if (ours || fs::is_empty(path, error)) return {};
+    if (ours || is_new(path)) return {};
     return fail(ErrorCode::invalid_request,
                 path + " holds something else than a store; name a new or an empty folder",
                 "store");
@@ -56,9 +64,9 @@ Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) 
     if (!fs::exists(path, ignored) && !options.create)
         return fail(ErrorCode::not_found, "there is no store at " + path +
                                               "; the first `pal append` or `pal serve` makes it");
-    PAL_TRY(lock, StoreLock::take(path, options.holder));
     PAL_CHECK(make_folder(path, options.sync != FilesSync::never));
     PAL_CHECK(check_folder(path));
+    PAL_TRY(lock, StoreLock::take(path, options.holder));
     std::unique_ptr<FilesStore> store(new FilesStore(std::move(lock), std::move(options)));
     std::vector<std::string> notices;
     const FilesOpening opening{path, store->options_.sync != FilesSync::never,
@@ -67,7 +75,7 @@ Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) 
     if (store->options_.warn)
         for (const std::string& notice : notices) store->options_.warn(notice);
     store->writer_ = std::make_unique<FilesWriter>(std::move(disk), store->catalog_, store->mutex_,
-                                                   store->options_.sync);
+                                                   store->options_.sync, store->lock_);
     if (store->options_.sync == FilesSync::interval)
         store->syncer_ = std::jthread([it = store.get()](const std::stop_token& stop) {
             std::mutex mutex;
@@ -202,7 +210,7 @@ Result<std::vector<Record>> FilesStore::list_records(const RecordQuery& query) {
 Result<CheckReport> FilesStore::check(std::span<const std::string>) {
     Result<CheckReport> report = CheckReport{};
     const FilesWriter::Alone work = [&]() -> Result<void> {
-        report = check_files(writer_->folder(), catalog_);
+        report = check_files(writer_->folder(), catalog_, options_.mend);
         return {};
     };
     PAL_CHECK(writer_->run_alone(work));

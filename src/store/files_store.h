@@ -100,7 +100,9 @@ Result<FilesDisk> open_files_disk(const FilesOpening& opening, FilesCatalog& cat
 // Removes what belongs to no log: a life that ended early had begun it and not promised it.
 Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog);
 
-// All findings of a store at rest: no writer is at work.
-Result<CheckReport> check_files(FilesFolder& folder, const FilesCatalog& catalog);
+// All findings of a store at rest: no writer is at work. The conversations that are whole are named
+// when something is wrong, or always.
+Result<CheckReport> check_files(FilesFolder& folder, const FilesCatalog& catalog,
+                                bool always_names_whole = false);
 
 }  // namespace palimpsest

@@ -58,8 +58,8 @@ struct FilesWriter::Waiting {
 };
 
 FilesWriter::FilesWriter(FilesDisk disk, FilesCatalog& catalog, std::shared_mutex& mutex,
-                         FilesSync sync)
-    : disk_(std::move(disk)), catalog_(catalog), catalog_mutex_(mutex), sync_(sync) {}
+                         FilesSync sync, const StoreLock& lock)
+    : disk_(std::move(disk)), catalog_(catalog), catalog_mutex_(mutex), sync_(sync), lock_(lock) {}
 
 FilesWriter::~FilesWriter() {
     close();
@@ -190,6 +190,7 @@ Result<void> FilesWriter::begin() {
 }
 
 Result<void> FilesWriter::get_ready() {
+    PAL_CHECK(lock_.check_in_place());
     if (!distrusted_) return {};
     auto mended = mend();
     if (!mended) return mended;

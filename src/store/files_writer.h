@@ -26,6 +26,7 @@
 #include "store/files_change.h"
 #include "store/files_journal.h"
 #include "store/files_keyed.h"
+#include "store/store_lock.h"
 
 namespace palimpsest {
 
@@ -46,7 +47,9 @@ public:
     using Join = std::function<Result<Staged>(FilesChange&)>;
     using Alone = std::function<Result<void>()>;
 
-    FilesWriter(FilesDisk disk, FilesCatalog& catalog, std::shared_mutex& mutex, FilesSync sync);
+    // All must outlive it.
+    FilesWriter(FilesDisk disk, FilesCatalog& catalog, std::shared_mutex& mutex, FilesSync sync,
+                const StoreLock& lock);
     ~FilesWriter();  // close()
 
     // Returns when the work is as durable as the policy says, or has failed. `alone` is called
@@ -94,6 +97,7 @@ private:
     FilesCatalog& catalog_;
     std::shared_mutex& catalog_mutex_;
     const FilesSync sync_;
+    const StoreLock& lock_;
     std::mutex mutex_;
     std::deque<Waiting*> queue_;
     // What follows belongs to whoever is at the front.

@@ -1,10 +1,9 @@
 #include "store/sqlite_inspect.h"
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 
+#include "store/scratch_folder.h"
 #include "store/sqlite_check.h"
 #include "store/sqlite_schema.h"
 #include "store/store_lock.h"
@@ -18,33 +17,12 @@ constexpr std::size_t first_page_bytes = sqlite_page_bytes;
 // Where the first page says how many pages there are, and which of its changes that is good for.
 constexpr std::size_t page_count_at = 28, change_at = 24, counted_at_change_at = 92;
 
-// A folder for the copy, gone with it.
-class CopyFolder {
-public:
-    CopyFolder() {
-        std::error_code error;
-        std::string name = (fs::temp_directory_path(error) / "pal_doctor_XXXXXX").string();
-        if (!error && ::mkdtemp(name.data())) path_ = name;
-    }
-    ~CopyFolder() {
-        std::error_code ignored;
-        if (!path_.empty()) fs::remove_all(path_, ignored);
-    }
-    CopyFolder(const CopyFolder&) = delete;
-    CopyFolder& operator=(const CopyFolder&) = delete;
-    bool good() const { return !path_.empty(); }
-    std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-
-private:
-    std::string path_;
-};
-
 void put_number(std::string& page, std::size_t at, std::uint32_t value) {
     for (std::size_t i = 0; i < 4; ++i)
         page[at + i] = static_cast<char>(value >> (8 * (3 - i)) & 0xff);
 }
 
-Result<std::string> new_first_page(const CopyFolder& folder, std::uintmax_t file_bytes) {
+Result<std::string> new_first_page(const ScratchFolder& folder, std::uintmax_t file_bytes) {
     const std::string path = folder.file("new.db");
     PAL_CHECK(create_sqlite_file(path));
     std::string page(first_page_bytes, '\0');
@@ -56,24 +34,18 @@ Result<std::string> new_first_page(const CopyFolder& folder, std::uintmax_t file
 }
 
 // The file under `folder`; the write-ahead log belongs to it.
-Result<std::string> copy_into(const std::string& path, const CopyFolder& folder) {
-    const auto failed = [](const std::error_code& error) {
-        return fail(
-            error == std::errc::no_space_on_device ? ErrorCode::no_space : ErrorCode::unavailable,
-            "cannot copy the file to look into it: " + error.message() +
-                "; set TMPDIR to a folder with enough space");
-    };
+Result<std::string> copy_into(const std::string& path, const ScratchFolder& folder) {
     std::error_code error;
-    if (!folder.good()) return failed(std::make_error_code(std::errc::permission_denied));
+    if (!folder.good()) return no_copy(std::make_error_code(std::errc::permission_denied));
     const std::string copy = folder.file("copy.db");
     fs::copy_file(path, copy, error);
-    if (error) return failed(error);
+    if (error) return no_copy(error);
     if (fs::exists(path + "-wal", error)) fs::copy_file(path + "-wal", copy + "-wal", error);
-    if (error) return failed(error);
+    if (error) return no_copy(error);
     return copy;
 }
 
-Result<std::string> copy_with_new_first_page(const std::string& path, const CopyFolder& folder) {
+Result<std::string> copy_with_new_first_page(const std::string& path, const ScratchFolder& folder) {
     PAL_TRY(copy, copy_into(path, folder));
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(copy, error);
@@ -105,7 +77,7 @@ bool has_bodies(SqliteDatabase& db) {
 
 // A file of version 1 is not changed while it is damaged: what reading needs is added to a copy.
 Result<CheckReport> look_at_copy(const std::string& path) {
-    const CopyFolder folder;
+    const ScratchFolder folder;
     PAL_TRY(copy, copy_into(path, folder));
     {
         PAL_TRY(db, SqliteDatabase::open(copy, SqliteDatabase::Mode::read_write));
@@ -122,7 +94,7 @@ Result<void> foreign(CheckReport& report, const std::string& path, std::string m
 }
 
 Result<void> look_with_new_first_page(const std::string& path, CheckReport& report) {
-    const CopyFolder folder;
+    const ScratchFolder folder;
     PAL_TRY(copy, copy_with_new_first_page(path, folder));
     const auto nothing = [&] {
         return foreign(report, path,

@@ -2,6 +2,7 @@
 // when none is wanted, the index of the other kinds is asked and nothing else is touched.
 #include <algorithm>
 
+#include "store/entry_guard.h"
 #include "store/rules.h"
 #include "store/sqlite_logs.h"
 
@@ -33,38 +34,17 @@ const std::string& scan_sql(bool content, bool newest_first) {
     return variants[(content ? 2 : 0) + (newest_first ? 1 : 0)];
 }
 
-// A missing row cannot be told from one of another kind, so gaps are looked for in whole reads.
-Result<void> check_no_gap(const Reading& reading, Range range, std::size_t first) {
-    if (reading.query.kinds.bits != all_kinds.bits) return {};
-    const std::size_t got = reading.found.size() - first;
-    const std::uint64_t most = range.to.value - range.from.value + 1;
-    const std::uint64_t want = std::min<std::uint64_t>(most, reading.query.limit - first);
-    bool whole = got == want;
-    for (std::size_t i = 0; whole && i < got; ++i) {
-        const Seq seq = reading.found[first + i].seq;
-        whole = seq == (reading.query.newest_first ? range.to - i : range.from + i);
-    }
-    if (whole) return {};
-    return fail(ErrorCode::internal,
-                "entries of " + where_is(reading.log) + " are missing between " +
-                    std::to_string(range.from.value) + " and " + std::to_string(range.to.value) +
-                    ": the file is damaged; `pal doctor` lists what is "
-                    "readable");
-}
-
 Result<void> scan(Reading& reading, Range range) {
-    const std::size_t first = reading.found.size();
     SqliteQuery query =
         reading.db.query(scan_sql(reading.query.content, reading.query.newest_first));
     query.integer(reading.log.log).number(range.from.value).number(range.to.value);
     query.integer(reading.query.kinds.bits).integer(reading.sql_limit());
     for (;;) {
         PAL_TRY(row, query.step());
-        if (!row) break;
+        if (!row) return {};
         PAL_TRY(entry, read_entry_row(query, reading.log, reading.query.content));
         reading.found.push_back(std::move(entry));
     }
-    return check_no_gap(reading, range, first);
 }
 
 Result<void> find_marks(Reading& reading, Range range, EntryKind kind, std::vector<Seq>& seqs) {
@@ -117,6 +97,7 @@ Result<std::vector<Entry>> read_entries(SqliteDatabase& db, const LogRow& log,
         if (own.empty() || reading.left() == 0) continue;
         PAL_CHECK(query.kinds.has(EntryKind::message) ? scan(reading, own) : pick(reading, own));
     }
+    PAL_CHECK(check_no_gap(log.header, query, reading.found));
     return std::move(reading.found);
 }
 

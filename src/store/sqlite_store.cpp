@@ -44,7 +44,7 @@ SqliteStore::SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer,
                          SqliteStoreOptions options)
     : lock_(std::move(lock)),
       options_(std::move(options)),
-      writer_(std::move(writer), options_.path, options_.sync),
+      writer_(std::move(writer), options_.path, options_.sync, lock_),
       readers_(options_.path, options_.readers) {}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(SqliteStoreOptions options) {

@@ -25,8 +25,13 @@ struct SqliteWriter::Waiting {
     std::condition_variable wake = {};
 };
 
-SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync)
-    : db_(std::move(db)), path_(std::move(path)), sync_(sync), checkpoint_at_(checkpoint_pages) {}
+SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync,
+                           const StoreLock& lock)
+    : db_(std::move(db)),
+      path_(std::move(path)),
+      sync_(sync),
+      lock_(lock),
+      checkpoint_at_(checkpoint_pages) {}
 
 SqliteWriter::~SqliteWriter() {
     if (db_ && !distrusted_) (void)db_->checkpoint(true, 0);
@@ -130,6 +135,7 @@ bool SqliteWriter::do_together(std::span<Waiting* const> group) {
 
 // Leaves a transaction open.
 Result<void> SqliteWriter::get_ready() {
+    PAL_CHECK(lock_.check_in_place());
     if (distrusted_ || !db_) {
         db_.reset();
         PAL_TRY(db, open_sqlite_writer(path_, sync_));

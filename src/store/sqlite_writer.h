@@ -22,6 +22,7 @@
 #include <string>
 
 #include "store/sqlite_schema.h"
+#include "store/store_lock.h"
 
 namespace palimpsest {
 
@@ -31,7 +32,9 @@ public:
     // transaction was rolled back, also by another thread: it must give its results anew.
     using Work = std::function<Result<void>(SqliteDatabase&)>;
 
-    SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync);
+    // The lock must outlive it.
+    SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync,
+                 const StoreLock& lock);
     ~SqliteWriter();
 
     // Returns when the work is durable or has failed. `bytes` is about how much it writes.
@@ -61,6 +64,7 @@ private:
     std::unique_ptr<SqliteDatabase> db_;
     std::string path_;
     SyncLevel sync_;
+    const StoreLock& lock_;
     bool distrusted_ = false;
     bool purge_due_ = false;
     std::int64_t checkpoint_at_;

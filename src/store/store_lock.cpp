@@ -41,7 +41,8 @@ private:
 };
 
 std::string lock_path(const std::string& path) {
-    return path + ".lock";
+    std::error_code ignored;
+    return path + (std::filesystem::is_directory(path, ignored) ? "/lock" : ".lock");
 }
 
 std::string write_info(const LockInfo& info) {
@@ -182,7 +183,9 @@ Result<StoreLock> StoreLock::take(const std::string& path, const LockInfo& info)
     }
     return fail(ErrorCode::unavailable,
                 whole + " is held by " + name_of(holder) +
-                    ", which takes no commands for it: end it first, or use another store");
+                    (holder && !holder->address.empty()
+                         ? ": this needs the store for itself; end that first, or use another store"
+                         : ", which takes no commands for it: end it first, or use another store"));
 }
 
 Result<void> StoreLock::hold_file(const std::string& path) {
@@ -192,7 +195,18 @@ Result<void> StoreLock::hold_file(const std::string& path) {
         return fail(ErrorCode::unavailable,
                     path + " is in use under another name (a hard link); use that one");
     file_fd_ = file.release();
+    file_path_ = path;
     return {};
+}
+
+Result<void> StoreLock::check_in_place() const {
+    const bool file_there = file_fd_ < 0 || still_there(file_fd_, file_path_);
+    if (file_there && still_there(fd_, path_)) return {};
+    return fail(
+        ErrorCode::unavailable,
+        (file_there ? path_ : file_path_) +
+            " was moved, removed or replaced while this process has the store open; nothing "
+            "is written any more: put it back, then start the program again");
 }
 
 StoreLock::~StoreLock() {

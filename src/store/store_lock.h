@@ -1,4 +1,6 @@
-// One process at a time on one file: PATH.lock, beside it, held with flock.
+// One process at a time on one store: a lock file held with flock, PATH.lock beside a file,
+// PATH/lock inside of a folder, which can be reached by several names (mounts) and whose parent may
+// be others'.
 //
 // The file says who holds it, so that others can go through the holder or name it. The lock, not
 // the file, is what counts: it ends with its process, however that ends, and a file that a dead
@@ -39,10 +41,14 @@ public:
     // Holds the file itself too: a hard link is another name of it, with another lock beside it.
     // The descriptor must outlive every other one of the file, or their locks end with it.
     Result<void> hold_file(const std::string& path);
+    // `unavailable` when the store was moved, removed or replaced since: whatever is written now
+    // would be lost.
+    Result<void> check_in_place() const;
     StoreLock(StoreLock&& other) noexcept
         : fd_(std::exchange(other.fd_, -1)),
           file_fd_(std::exchange(other.file_fd_, -1)),
-          path_(std::move(other.path_)) {}
+          path_(std::move(other.path_)),
+          file_path_(std::move(other.file_path_)) {}
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;
     ~StoreLock();
@@ -51,7 +57,8 @@ private:
     StoreLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
     int fd_;
     int file_fd_ = -1;
-    std::string path_;  // of the lock file
+    std::string path_;       // of the lock file
+    std::string file_path_;  // of the file that is held, if one is
 };
 
 }  // namespace palimpsest

@@ -156,6 +156,10 @@ TEST(url, does_not_repeat_a_password) {
 TEST(url, is_shown_without_its_passwords) {
     EXPECT_EQ(palimpsest::without_password("redis://:secret@localhost:6379/0"),
               "redis://:***@localhost:6379/0");
+    EXPECT_EQ(palimpsest::without_password("redis://secret@localhost:6379/0"),
+              "redis://***@localhost:6379/0");
+    EXPECT_EQ(palimpsest::without_password("postgres://ann:se/cret@db/pal"),
+              "postgres://ann:***@db/pal");
     EXPECT_EQ(palimpsest::without_password("postgres://ann:se:cr@t@db/pal"),
               "postgres://ann:***@db/pal");
     EXPECT_EQ(palimpsest::without_password("postgres://db/pal?password=secret&sslmode=require"),

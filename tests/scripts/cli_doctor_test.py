@@ -115,6 +115,8 @@ class Doctor(PalTest):
         done = self.pal("doctor", *store)
         self.assertEqual((done.status, done.err), (1, ""))
         self.assertIn("f/journal: the head of the journal is damaged", done.out)
+        self.assertIn("readable: a: this conversation is whole", done.out)
+        self.assertFalse(os.path.exists(self.path("f/journal.damaged")), "left as it was")
         done = self.pal("doctor", "--repair", *store)
         self.assertEqual(done.status, 1)
         self.assertIn("mended: files:f: ", done.out)
@@ -136,6 +138,51 @@ class Doctor(PalTest):
         done = self.pal("doctor", "--repair", *store)
         self.assertIn("look at `pal keys list`", done.out)
         self.ok("keys", "list", *store)
+
+    def test_files_without_their_records_are_mended_when_asked(self):
+        store = ("--store", "files:f")
+        self.ok("append", "a", *store, stdin='{"role":"user","content":"hi"}')
+        os.remove(self.path("f/records"))
+        self.fails(70, "internal", "log", "a", *store)
+        self.assertEqual(self.pal("doctor", "--repair", *store).status, 1)
+        self.assertIn("hi", self.ok("log", "a", *store).out)
+
+    def test_files_a_fork_of_what_is_damaged_is_not_whole(self):
+        store = ("--store", "files:f")
+        self.ok("append", "a", *store, stdin='{"role":"user","content":"hello there"}')
+        self.ok("fork", "a", "b", *store)
+        self.ok("append", "c", *store, stdin='{"role":"user","content":"another"}')
+        for folder, _, names in os.walk(self.path("f/logs")):
+            for name in names:
+                path = os.path.relpath(os.path.join(folder, name), self.path(""))
+                with open(self.path(path), "rb") as file:
+                    if b"hello there" in file.read():
+                        self.flip(path, b"hello there")
+        done = self.pal("doctor", *store)
+        self.assertIn("damaged: b: what it was forked from is damaged", done.out)
+        self.assertIn("readable: c: this conversation is whole", done.out)
+
+    def test_a_log_shows_what_is_readable_around_a_damaged_entry(self):
+        self.ok("append", "a", stdin="\n".join(
+            '{"role":"user","content":"message %d of them"}' % i for i in range(1, 8)))
+        self.flip("palimpsest.db", b"message 3 of them")
+        done = self.pal("log", "a")
+        self.assertEqual(done.status, 70)
+        lines = done.out.splitlines()
+        self.assertEqual(len(lines), 7)
+        self.assertIn("unreadable", lines[2])
+        self.assertIn("message 7 of them", lines[6])
+        self.assertIn("entry 3", done.err)
+
+    def test_a_view_without_its_first_or_last_entry_is_not_given_out(self):
+        for lost in (1, 3):
+            self.ok("append", f"c{lost}", stdin="\n".join(
+                '{"role":"user","content":"message %d"}' % i for i in range(1, 4)))
+            with sqlite3.connect(self.path("palimpsest.db")) as db:
+                db.execute("DELETE FROM entry WHERE seq = ? AND log = (SELECT max(log) FROM log)",
+                           (lost,))
+            db.close()
+            self.assertIn(f"entry {lost}", self.fails(70, "internal", "view", f"c{lost}"))
 
     def test_no_file_or_a_folder_is_an_error(self):
         self.fails(4, "not_found", "doctor")

@@ -121,6 +121,31 @@ TEST(store_lock, a_store_is_not_opened_under_a_second_name_of_its_file) {
         << second.error().message;
 }
 
+// A folder has as many names as it is mounted at; what is inside is the same.
+TEST(store_lock, of_a_folder_lies_inside_of_it) {
+    const TestFolder folder;
+    const auto store = open_good("files:" + folder.file("store"));
+    EXPECT_TRUE(std::filesystem::exists(folder.file("store/lock")));
+    EXPECT_FALSE(std::filesystem::exists(folder.file("store.lock")));
+    const auto second = open_store("files:" + folder.file("store"));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::unavailable) << second.error().message;
+}
+
+TEST(store_lock, a_store_that_was_moved_away_takes_no_writes) {
+    for (const std::string kind : {"sqlite:", "files:"}) {
+        const TestFolder folder;
+        const auto store = open_good(kind + folder.file("store"));
+        ASSERT_TRUE(store->append({"t", "c"}, batch_of("before")));
+        std::filesystem::rename(folder.file("store"), folder.file("elsewhere"));
+        const auto refused = store->append({"t", "c"}, batch_of("lost"));
+        ASSERT_FALSE(refused) << kind;
+        EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().message;
+        std::filesystem::rename(folder.file("elsewhere"), folder.file("store"));
+        EXPECT_TRUE(store->append({"t", "c"}, batch_of("back again"))) << kind;
+    }
+}
+
 TEST(store_lock, is_had_by_one_of_many_that_want_it_at_once) {
     const TestFolder folder;
     for (int round = 0; round < 20; ++round) {
