@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "cli/terminal.h"
 
 namespace palimpsest {
@@ -81,6 +82,9 @@ Result<Arguments> parse_arguments(std::span<const std::string> words,
                             "--" + name);
             value = words[i];
         }
+        if (!is_utf8(value))
+            return fail(ErrorCode::invalid_request, "--" + name + " is not UTF-8: convert it first",
+                        "--" + name);
         auto& values = arguments.flags_[name];
         if (!values.empty() && !flag->repeats)
             return fail(ErrorCode::invalid_request, "--" + name + " was given twice", "--" + name);

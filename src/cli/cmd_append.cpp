@@ -81,7 +81,12 @@ extern const Flags append_flags;
 const Flags append_flags = flags;
 
 Result<WriteOptions> write_options(const Arguments& arguments, IfAbsent if_absent) {
-    WriteOptions write{.key = arguments.get("key").value_or(""), .if_absent = if_absent};
+    const std::optional<std::string> key = arguments.get("key");
+    if (key && key->empty())
+        return fail(ErrorCode::invalid_request,
+                    "--key is empty: give a text that names this write, or leave the flag out",
+                    "--key");
+    WriteOptions write{.key = key.value_or(""), .if_absent = if_absent};
     PAL_TRY(expected, arguments.number("expect"));
     if (expected) write.expected_end = Seq{*expected};
     return write;

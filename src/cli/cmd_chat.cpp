@@ -168,9 +168,12 @@ void print_turn_json(Output& out, const ConversationId& name, const ChatDone& tu
 
 // What is said, as JSON: the system prompt, if there is one, and the line.
 Result<std::string> messages_of(FormatId format, const std::string& system, std::string_view line) {
-    PAL_TRY(said, make_message(format, Role::user, to_utf8(line)));
+    if (!is_utf8(line))
+        return fail(ErrorCode::invalid_request,
+                    "the line is not UTF-8: convert it first, for instance with iconv");
+    PAL_TRY(said, make_message(format, Role::user, std::string(line)));
     if (system.empty()) return "[" + std::string(*said.raw) + "]";
-    PAL_TRY(preamble, make_message(format, Role::system, to_utf8(system)));
+    PAL_TRY(preamble, make_message(format, Role::system, system));
     return "[" + std::string(*preamble.raw) + "," + std::string(*said.raw) + "]";
 }
 

@@ -108,7 +108,7 @@ Result<int> inspect(Invocation& call, const Error& why) {
     if (!report && report.error().code == ErrorCode::not_found) return std::unexpected(why);
     if (!report) return std::unexpected(report.error());
     const bool foreign = report->findings.size() == 1 && report->findings[0].what == "foreign";
-    if (!foreign)
+    if (!foreign || why.code == ErrorCode::unprocessable)
         report->findings.insert(report->findings.begin(), {"unopenable", url, why.message});
     return finish(call, *std::move(report), nullptr);
 }

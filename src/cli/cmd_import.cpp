@@ -77,13 +77,16 @@ Stamp stamp_of(const JsonValue& header) {
     return {time("created_at"), time("updated_at"), time("accessed_at")};
 }
 
+// What stands around a message in a line must not count as the message's own depth.
+constexpr std::size_t line_depth_max = JsonLimits{}.depth + 8;
+
 // An exported conversation, line by line.
 class OwnReader {
 public:
     explicit OwnReader(ConversationId name) : name_(std::move(name)) {}
 
     Result<void> add(std::string_view line) {
-        PAL_TRY(document, parse_json(line));
+        PAL_TRY(document, parse_json(line, {.depth = line_depth_max}));
         if (const auto header = document.root().find("conversation")) return add_header(*header);
         const Seq expected{batch_.entries.size() + 1};
         const auto seq = document.root().find("seq");

@@ -38,7 +38,7 @@ bool has_all(std::string_view metadata, const std::map<std::string, std::string>
 Result<Checkpoint> Memory::checkpoint(const ConversationId& name, std::string_view checkpoint_name,
                                       std::string_view metadata, const WriteOptions& write) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_id(checkpoint_name, "checkpoint name"));
+    PAL_CHECK(check_id(checkpoint_name, "name"));
     PAL_TRY(checked, merge_metadata("{}", metadata));
     Batch batch;
     batch.key = write.key;

@@ -77,7 +77,7 @@ Result<void> check_message_size(const Message& message, std::size_t bytes_max,
     return fail(ErrorCode::too_large,
                 std::string(what) + " has " + std::to_string(message.raw->size()) +
                     " bytes, at most " + std::to_string(bytes_max) +
-                    " are taken; raise the limit or split it",
+                    " are taken (message_bytes_max); raise the limit or split it",
                 std::move(param));
 }
 

@@ -21,13 +21,45 @@ Result<Seq> seq_of(Result<Appended> appended) {
     return done.last;
 }
 
+Result<bool> is_pinned(Store& store, const Header& header, Seq message) {
+    PAL_TRY(basis, load_basis(store, header, header.end));
+    return basis && std::ranges::find(basis->pinned, message) != basis->pinned.end();
+}
+
+// The entry that pinned a message which is pinned already: pinning it again changes nothing, and an
+// entry that changes nothing would be what the next undo takes back.
+Result<std::optional<Seq>> find_pin(Store& store, const ConversationId& name, Seq message) {
+    PAL_TRY(header, store.head(name));
+    PAL_TRY(pinned, is_pinned(store, header, message));
+    if (!pinned) return std::nullopt;
+    PAL_TRY(pins,
+            read_lineage(store, header, {.kinds = only(EntryKind::pin), .newest_first = true}));
+    for (const Entry& entry : pins) {
+        const auto& pin = std::get<PinEntry>(entry.body);
+        if (pin.on && std::ranges::find(pin.targets, message) != pin.targets.end())
+            return entry.seq;
+    }
+    return std::nullopt;
+}
+
 Result<Seq> write_pin(Memory::State& state, const ConversationId& name, Seq message, bool on,
                       const WriteOptions& write) {
     PAL_CHECK(check_name(name));
+    if (on && write.key.empty() && !write.expected_end) {
+        PAL_TRY(already, find_pin(*state.store, name, message));
+        if (already) return *already;
+    }
     const std::string request = (on ? "pin " : "unpin ") + std::to_string(message.value);
     return seq_of(write_edit(state, name, write, request,
                              [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
                                  PAL_TRY(group, group_around(*state.store, header, message));
+                                 PAL_TRY(pinned, is_pinned(*state.store, header, message));
+                                 if (!on && !pinned)
+                                     return fail(ErrorCode::not_found,
+                                                 "seq " + std::to_string(message.value) +
+                                                     " is not pinned; `pal view --explain` shows "
+                                                     "what is",
+                                                 "seq");
                                  return PinEntry{std::move(group), on, {}};
                              }));
 }

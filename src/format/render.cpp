@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json_write.h"
+#include "base/surrogates.h"
 #include "format/fields.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
@@ -53,6 +54,8 @@ public:
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
         if (message.format != to_.id) report_lost_fields(document.root(), rendered_.lost);
+        if (has_lone_surrogates(view_of(message.raw)))
+            rendered_.lost.push_back("text: half of a surrogate pair became U+FFFD");
         if (neutral.role == Role::tool && to_.cut.results_of_user) neutral.role = Role::user;
         if (neutral.role == Role::system && !to_.cut.system_field.empty() &&
             !hoist(neutral, message.format))

@@ -1,6 +1,7 @@
 // Entry points of repair: what is valid comes back untouched, so the work begins with a check.
 #include <cstring>
 
+#include "base/surrogates.h"
 #include "format/check.h"
 #include "format/format_table.h"
 #include "format/own_marks.h"
@@ -33,8 +34,18 @@ bool is_empty(const Shape& shape) {
            shape.results.empty();
 }
 
+Message with_whole_characters(RepairWork& work, const Message& message, std::size_t at) {
+    if (!has_lone_surrogates(view_of(message.raw))) return message;
+    auto whole =
+        read_message(message.format, make_bytes(without_lone_surrogates(view_of(message.raw))));
+    if (!whole) return message;
+    work.note(at, "put U+FFFD in the place of half a surrogate pair");
+    return *std::move(whole);
+}
+
 // Without what an interruption cut short; a message that was nothing else goes.
-Piece finished_piece(RepairWork& work, const Message& message, std::size_t at) {
+Piece finished_piece(RepairWork& work, const Message& said, std::size_t at) {
+    const Message message = with_whole_characters(work, said, at);
     const Message finished = without_unfinished(message).value_or(message);
     Piece piece = work.make_piece(finished, at);
     if (piece.dropped) {

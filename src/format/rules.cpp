@@ -18,6 +18,7 @@ constexpr Rule shared[] = {
     {"unfinished", every, Severity::reject,
      "what an interruption cut short stays in the log (field _unfinished)"},
     {"shape", every, Severity::reject, "fields are of the kind that the format defines"},
+    {"surrogates", every, Severity::reject, "no text has half of a surrogate pair (a cut emoji)"},
     {"json", every, Severity::reject, "the text is JSON without duplicate keys"},
 };
 

@@ -1,4 +1,5 @@
 // Entry points of validation: read everything once, then let the format's checker report.
+#include "base/surrogates.h"
 #include "format/check.h"
 #include "format/fields.h"
 #include "format/format_table.h"
@@ -25,6 +26,10 @@ void read_or_report(const Format& format, JsonValue json, std::vector<NeutralMes
         findings.add("unfinished", messages.size(),
                      "the message keeps what an interruption cut short in the field " +
                          quoted(unfinished_field) + ": leave the field out");
+    if (has_lone_surrogates(json.raw()))
+        findings.add("surrogates", messages.size(),
+                     "a text has half of a surrogate pair (\\ud800 to \\udfff alone): it was cut "
+                     "inside of a character; write \\ufffd or nothing in its place");
     messages.push_back(message ? std::move(*message) : text_message("unreadable"));
 }
 

@@ -79,7 +79,10 @@ HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape) {
         const std::string where = error.param.empty() ? "" : error.param + ": ";
         response.body = anthropic_error(response.status, where + error.message);
     }
-    if (!may_retry(error, repeat)) response.headers.set("x-should-retry", "false");
+    if (!may_retry(error, repeat))
+        response.headers.set("x-should-retry", "false");
+    else if (response.status == 503)
+        response.headers.set("Retry-After", "1");
     return response;
 }
 

@@ -149,6 +149,7 @@ Result<std::string> model_name_of(Call& call, const ConversationId& name) {
     if (agent) return std::move(agent->model);
     // One that the conversation only remembers need not be there any more.
     if (!call.text("agent_type")) return std::string();
+    agent.error().param = "agent_type";
     return std::unexpected(std::move(agent).error());
 }
 

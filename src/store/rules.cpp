@@ -21,17 +21,19 @@ std::size_t content_bytes(const Body& body) {
     return bytes;
 }
 
-Result<void> check_size(std::size_t bytes, std::size_t most, std::string_view what) {
+Result<void> check_size(std::size_t bytes, std::size_t most, std::string_view what,
+                        std::string_view param = {}) {
     if (bytes <= most) return {};
-    return fail(ErrorCode::too_large, std::string(what) + " has " + std::to_string(bytes) +
-                                          " bytes; at most " + std::to_string(most) +
-                                          " are stored");
+    return fail(ErrorCode::too_large,
+                std::string(what) + " has " + std::to_string(bytes) + " bytes; at most " +
+                    std::to_string(most) + " are stored",
+                std::string(param));
 }
 
 Result<void> check_text(const std::optional<std::string>& text, std::size_t most,
                         std::string_view what, std::string_view param) {
     if (!text) return {};
-    PAL_CHECK(check_size(text->size(), most, what));
+    PAL_CHECK(check_size(text->size(), most, what, param));
     if (is_utf8(*text)) return {};
     return fail(ErrorCode::invalid_request, std::string(what) + " is not valid UTF-8",
                 std::string(param));
@@ -46,7 +48,8 @@ Result<void> check_patch(const HeaderPatch& patch) {
     PAL_CHECK(check_text(patch.title, text_bytes_max, "the title", "title"));
     PAL_CHECK(
         check_text(patch.system_prompt, text_bytes_max, "the system prompt", "system_prompt"));
-    if (patch.policy) PAL_CHECK(check_size(patch.policy->size(), text_bytes_max, "the policy"));
+    if (patch.policy)
+        PAL_CHECK(check_size(patch.policy->size(), text_bytes_max, "the policy", "policy"));
     if (patch.ttl && *patch.ttl && **patch.ttl <= Duration::zero())
         return fail(ErrorCode::invalid_request, "a time to live must be longer than 0", "ttl");
     return {};

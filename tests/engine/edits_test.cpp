@@ -102,6 +102,17 @@ TEST(edits, a_pin_shows_a_folded_message_at_once_and_unpin_gives_the_fold_back) 
     EXPECT_EQ(texts(*memory.view(alice)), "[sum] four");
 }
 
+TEST(edits, a_pin_that_changes_nothing_writes_nothing) {
+    Memory memory = talk({"one", "two", "three", "four"});
+    ASSERT_TRUE(splice(memory, {fold(1, 3, "sum")}));
+    EXPECT_EQ(memory.unpin(alice, Seq{4}).error().code, ErrorCode::not_found);
+    EXPECT_EQ(*memory.pin(alice, Seq{2}), Seq{6});
+    EXPECT_EQ(*memory.pin(alice, Seq{2}), Seq{6}) << "the entry that pinned it";
+    EXPECT_EQ(memory.head(alice)->end, Seq{6});
+    ASSERT_TRUE(memory.unpin(alice, Seq{2}, {.key = "k"}));
+    EXPECT_EQ(*memory.unpin(alice, Seq{2}, {.key = "k"}), Seq{7}) << "a repeat";
+}
+
 TEST(edits, a_summary_whose_messages_are_all_pinned_vanishes) {
     Memory memory = talk({"one", "two", "three"});
     ASSERT_TRUE(splice(memory, {fold(2, 2, "sum")}));

@@ -143,6 +143,8 @@ std::vector<Fixture> openai_chat_fixtures() {
         {"unfinished", chat, 1, Mend::yes,
          list({hello, R"({"role":"assistant","content":"so","_unfinished":[{}]})", hello}),
          list({hello, R"({"role":"assistant","content":"so"})", hello})},
+        {"surrogates", chat, 0, Mend::yes, list({R"({"role":"user","content":"cut \ud83d here"})"}),
+         list({R"({"role":"user","content":"whole \ud83d\ude00, and \\ud83d as text"})"})},
     };
 }
 
@@ -365,6 +367,16 @@ TEST(repair, makes_every_mendable_fixture_sendable_and_says_what_it_did) {
         const auto twice = repair_json(fixture.format, repaired->json, fixture.options);
         EXPECT_EQ(twice->json, repaired->json) << fixture.rule;
     }
+}
+
+TEST(repair, puts_another_character_where_half_of_a_pair_stands) {
+    const std::string cut =
+        R"([{"role":"user","content":"a\ud83d b\ude00\n\ud83d\ude00 c\udfff"}])";
+    const auto repaired = repair_json(anthropic, cut, {});
+    ASSERT_TRUE(repaired) << repaired.error().message;
+    EXPECT_EQ(repaired->json,
+              R"([{"role":"user","content":"a\ufffd b\ufffd\n\ud83d\ude00 c\ufffd"}])");
+    EXPECT_EQ(repaired->notes.size(), 1u);
 }
 
 TEST(repair, leaves_accepted_histories_byte_for_byte) {

@@ -24,6 +24,20 @@ class WordsOfTheCommandLine(PalTest):
         self.assertIn("--at needs a value", self.fails(2, "invalid_request", "view", "a", "--at"))
         self.assertIn("twice", self.fails(2, "invalid_request", "view", "a", "--at=1", "--at=2"))
 
+    def test_a_text_that_is_not_utf8_is_refused_and_nothing_is_written(self):
+        self.ok("append", "a", stdin=HELLO)
+        for words in (("append", "a", "--meta", b"k=\xff"), ("append", "a", "--key", b"\xff"),
+                      ("checkpoint", "a", "c", "--meta", b"k=\xff")):
+            done = self.pal(*words, stdin=HELLO)
+            self.assertEqual(done.status, 2, done.err)
+            self.assertIn("is not UTF-8", done.err)
+        self.assertIn("is not UTF-8", self.pal("chat", "a", stdin=b"\xff\xfe\n").err)
+        self.assertEqual(len(self.ok("log", "a").out.splitlines()), 1)
+
+    def test_an_empty_key_is_not_taken_for_none(self):
+        self.assertIn("--key is empty",
+                      self.fails(2, "invalid_request", "append", "a", "--key", "", stdin=HELLO))
+
     def test_too_few_and_too_many_arguments(self):
         self.assertIn("pal view takes ID", self.fails(2, "invalid_request", "view"))
         self.fails(2, "invalid_request", "view", "a", "b")

@@ -55,5 +55,20 @@ class Formats(PalTest):
         self.assertIn("not carried: thinking", done.err)
 
 
+class DeepMessages(PalTest):
+    def test_what_append_takes_comes_back_from_an_export(self):
+        deep = '{"role":"user","content":"x","extra":' + "[" * 63 + "]" * 63 + "}"
+        self.ok("append", "deep", stdin=deep)
+        self.write("deep.jsonl", self.ok("export", "deep").out)
+        self.ok("import", "deep.jsonl", "--store", "sqlite:other.db")
+        self.assertEqual(self.ok("view", "deep", "--store", "sqlite:other.db").out,
+                         self.ok("view", "deep").out)
+
+    def test_a_field_that_no_other_format_has_is_told(self):
+        done = self.pal("convert", "--from", "openai_chat", "--to", "anthropic",
+                        stdin='[{"role":"user","content":"hi","mood":"good"}]')
+        self.assertIn("mood", done.err)
+
+
 if __name__ == "__main__":
     main()
