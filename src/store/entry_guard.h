@@ -26,8 +26,8 @@ struct GuardedEntry {
 Result<Body> decode_guarded(const GuardedEntry& entry);
 
 // `internal` when an entry is missing among those that the log, as its header says, has for the
-// query. Of reads that leave out some kinds, a missing message is noticed between two others, at the
-// end of the log, and at the begin of one that is no fork; of reads without messages nothing is.
+// query. Of reads that leave out some kinds, a missing message is noticed between two others, at
+// the end of the log, and at the begin of one that is no fork; of reads without messages nothing.
 Result<void> check_no_gap(const Header& header, const ReadQuery& query,
                           const std::vector<Entry>& found);
 

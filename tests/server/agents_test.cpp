@@ -67,7 +67,7 @@ TEST(agent_routes, an_agent_gives_prompt_and_policy_to_its_conversations) {
     EXPECT_NE(raw(second, "compaction"), "null") << "the agent keeps one turn";
     const Told none = running.ask("POST", chat_route, R"({"message":"x","agent_type":"nobody"})");
     EXPECT_EQ(none.status(), 404);
-    EXPECT_EQ(none.error("param"), "agent");
+    EXPECT_EQ(none.error("param"), "agent_type");
 }
 
 TEST(agent_routes, an_agent_names_the_model) {
