@@ -9,7 +9,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view mark = "PALr";
 constexpr std::size_t window_bytes = 256 << 10;
 constexpr std::uint8_t state_frame = 'H', key_frame = 'K', entries_frame = 'B';
 constexpr std::uint8_t version = 1;
@@ -133,7 +132,7 @@ std::uint64_t sum_of_place(const LogId& log, Seq seq, const EntryPlace& place,
 
 void put_frame(std::string& out, const LogId& salt, std::uint64_t at, std::string_view body,
                std::string_view payload) {
-    out.append(mark);
+    out.append(frame_mark);
     put_number(out, body.size(), 4);
     put_number(out, payload.size(), 8);
     put_number(out, sum_of_frame(salt, at, payload.size(), body), 8);
@@ -158,7 +157,7 @@ Result<std::string_view> FrameReader::window(std::uint64_t at, std::size_t size)
 
 Result<std::optional<Frame>> FrameReader::frame_at(std::uint64_t at) {
     PAL_TRY(head, window(at, frame_head_bytes));
-    if (head.size() < frame_head_bytes || !head.starts_with(mark)) return std::nullopt;
+    if (head.size() < frame_head_bytes || !head.starts_with(frame_mark)) return std::nullopt;
     const std::uint64_t body_bytes = number_at(head, 4, 4), payload_bytes = number_at(head, 8, 8);
     const std::uint64_t sum = number_at(head, 16, 8);
     const std::uint64_t room = length_ - at - frame_head_bytes;
@@ -175,10 +174,10 @@ Result<std::uint64_t> FrameReader::next_mark(std::uint64_t from) {
     while (from + frame_head_bytes <= length_) {
         PAL_TRY(view, window(from, static_cast<std::size_t>(
                                        std::min<std::uint64_t>(length_ - from, window_bytes))));
-        const std::size_t found = view.find(mark);
+        const std::size_t found = view.find(frame_mark);
         if (found != view.npos) return from + found;
         if (view.size() < frame_head_bytes) break;
-        from += view.size() - mark.size() + 1;
+        from += view.size() - frame_mark.size() + 1;
     }
     return length_;
 }

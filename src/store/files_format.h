@@ -17,6 +17,7 @@
 namespace palimpsest {
 
 constexpr std::size_t frame_head_bytes = 24;
+constexpr std::string_view frame_mark = "PALr";  // Every frame begins with it.
 
 // A frame that was found, and is whole but for its payloads, which were not looked at.
 struct Frame {

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view head_mark = "PALJ0002";
 // Zeros are written ahead in steps that grow with the journal, so that a short life stays cheap.
 constexpr std::uint64_t fill_least = 64 << 10, fill_most = 1 << 20;
+constexpr std::uint64_t generations_looked_at = 4;
 
 LogId salt_of(std::uint64_t generation) {
     LogId salt;
@@ -82,7 +83,11 @@ Result<bool> FilesJournal::replay_found(const Each& each) {
     frames.go_to(first_group_at);
     for (bool gap = false;;) {
         PAL_TRY(frame, frames.next());
-        if (!frame) return false;
+        if (!frame) {
+            PAL_TRY(torn, begins_torn_group());
+            torn_ = torn;
+            return false;
+        }
         gap = gap || frames.bad_bytes() > 0;
         const Group group = group_of(*frame);
         if (gap && group.synced > end_) return true;
@@ -90,6 +95,20 @@ Result<bool> FilesJournal::replay_found(const Each& each) {
         PAL_CHECK(each(group.bytes));
         end_ = frame->end;
     }
+}
+
+// What lies behind the last group is nothing, what is left of older generations, or a group that a
+// crash cut short.
+Result<bool> FilesJournal::begins_torn_group() const {
+    PAL_TRY(mark, file_.read(end_, frame_mark.size()));
+    if (mark != frame_mark) return false;
+    for (std::uint64_t age = 1; age <= std::min(generation_, generations_looked_at); ++age) {
+        FrameReader frames(file_, salt_of(generation_ - age), filled_);
+        frames.go_to(end_);
+        PAL_TRY(frame, frames.next());
+        if (frame && frame->at == end_) return false;
+    }
+    return true;
 }
 
 Result<void> FilesJournal::replay_acknowledged(const Each& each) {

@@ -34,6 +34,9 @@ public:
     const std::string& path() const { return path_; }
     // Whoever had it before did not close it.
     bool was_busy() const { return was_busy_; }
+    // A group was cut short behind the last whole one: nobody was told that it is there. After
+    // replay_found().
+    bool was_torn() const { return torn_; }
 
     // Each whole group, in order. At opening, whatever is there up to the first that is not whole;
     // gives whether that one had been synced. Later, what was acknowledged.
@@ -59,6 +62,7 @@ private:
     FilesJournal(std::string path, bool syncs) : path_(std::move(path)), syncs_(syncs) {}
     Result<void> write_head(DiskFile& file, std::uint64_t generation);
     Result<void> read_head();
+    Result<bool> begins_torn_group() const;
     Result<void> make_room(std::uint64_t size);
     static constexpr std::uint64_t first_group_at = 64;
 
@@ -70,7 +74,7 @@ private:
     std::uint64_t filled_ = 0;            // how far the file goes
     std::uint64_t used_ = 0;              // how far groups were ever written
     std::uint64_t synced_ = 0;            // groups before this were synced
-    bool was_there_ = false, was_busy_ = false, head_damaged_ = false;
+    bool was_there_ = false, was_busy_ = false, head_damaged_ = false, torn_ = false;
     std::string buffer_;
 };
 

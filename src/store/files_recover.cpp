@@ -202,6 +202,10 @@ public:
                                    std::to_string(logs_.size()) + " files");
         }
         PAL_TRY(group_lost, replay_journal(disk, logs_, catalog_));
+        if (disk.journal.was_torn())
+            notices_.push_back(disk.journal.path() +
+                               ": a write that was cut short by a crash was left out; it had not "
+                               "been acknowledged");
         if (group_lost && disk.index.mark() <= disk.journal.generation())
             PAL_CHECK(without_group(disk));
         if (lost_records_ && lacks_store_key(catalog_.records()))

@@ -130,6 +130,24 @@ TEST(files_store, tells_what_opening_had_to_mend) {
     EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{1});
 }
 
+// The folder as a crash leaves it: the journal ends in the middle of a group.
+TEST(files_store, tells_of_a_write_that_was_cut_short) {
+    const TestFolder folder;
+    const auto origin = open_good("files:" + folder.file("origin"));
+    ASSERT_TRUE(origin->append({"t", "a"}, batch_of("kept")));
+    const std::string kept = bytes_of_file(folder.file("origin/journal"));
+    const std::size_t end = kept.find_last_not_of('\0') + 1;
+    ASSERT_TRUE(origin->append({"t", "a"}, batch_of("cut short")));
+    fs::copy(folder.file("origin"), folder.file("store"), fs::copy_options::recursive);
+    fs::resize_file(folder.file("store/journal"), end + 30);
+    std::vector<std::string> told;
+    const auto store =
+        open_good(url_of(folder), {.warn = [&](auto text) { told.emplace_back(text); }});
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find("cut short by a crash"), std::string::npos) << told[0];
+    EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{1});
+}
+
 // ---- damage
 // --------------------------------------------------------------------------------------
 
