@@ -76,6 +76,13 @@ Result<std::string> fields_in(FormatId to, const ModelRequest& request,
     return converted.json;
 }
 
+std::vector<std::string> told_repairs(const Rendered& rendered) {
+    std::vector<std::string> repairs;
+    for (const RepairNote& note : rendered.notes)
+        repairs.push_back("repaired before it was sent: " + note.what);
+    return repairs;
+}
+
 }  // namespace
 
 Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view model,
@@ -91,8 +98,7 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
     PAL_TRY(rendered, render(dialect.format, request.messages,
                              {.model = model, .marks_beside = marks_in(dialect, fields)}));
     body.lost.insert(body.lost.begin(), rendered.lost.begin(), rendered.lost.end());
-    for (const RepairNote& note : rendered.notes)
-        body.repairs.push_back("repaired before it was sent: " + note.what);
+    body.repairs = told_repairs(rendered);
 
     JsonWriter out(body.json);
     out.begin_object().field("model", model);
@@ -107,6 +113,12 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                                      request.behind_edit));
     body.json = std::move(hinted);
     return body;
+}
+
+std::vector<std::string> repairs_of(FormatId format, std::string_view model,
+                                    std::span<const Message> messages) {
+    const auto rendered = render(format, messages, {.model = model});
+    return rendered ? told_repairs(*rendered) : std::vector<std::string>();
 }
 
 Result<std::string> with_defaults(std::string_view body, std::string_view defaults) {

@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/json_write.h"
 #include "format/json_edit.h"
+#include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/answer_stream.h"
 #include "server/respond.h"
@@ -122,8 +123,20 @@ private:
                           .headers = std::move(headers_)};
     }
 
+    // What is mended before it is sent; of a repeat nothing is sent.
+    std::vector<std::string> repairs() const {
+        if (turn_ && turn_->finished()) return {};
+        if (turn_)
+            return repairs_of(model_.format(), model_.server_name(), turn_->begun().request());
+        const auto messages =
+            read_messages(format_, make_bytes(ask_.turn.messages), Fingerprints::left_out);
+        if (!messages) return {};
+        return repairs_of(model_.format(), model_.server_name(), *messages);
+    }
+
     Result<RouteReply> streamed() {
         const bool finish = turn_ && call_.finish_abandoned;
+        for (std::string& one : repairs()) ask_.warnings.push_back(std::move(one));
         if (!ask_.warnings.empty())
             headers_.emplace_back("x-warnings", joined_warnings(ask_.warnings));
         AnswerStream stream(*call_.out, {.format = format_,

@@ -72,8 +72,8 @@ Result<std::string> referenced(Site& site, std::string_view id) {
 
 // The summary and what was kept; nothing when it is not of ours.
 std::optional<std::vector<std::string>> unseal(Site& site, JsonValue item) {
+    if (!is_own_compaction(item)) return {};
     const std::string_view sealed = text_at(item, "encrypted_content");
-    if (!sealed.starts_with(seal_prefix)) return {};
     const std::string json = decode_base64(sealed.substr(seal_prefix.size()));
     const auto document = parse_json(json);
     if (!document) return {};
@@ -97,11 +97,9 @@ Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& item
                     "compaction_trigger is not supported; use context_management, or POST "
                     "/v1/responses/compact",
                     "input");
-    if (type == "compaction") {
-        if (auto parts = unseal(site, item)) {
-            items.insert(items.end(), parts->begin(), parts->end());
-            return {};
-        }
+    if (auto parts = unseal(site, item)) {
+        items.insert(items.end(), parts->begin(), parts->end());
+        return {};
     }
     items.push_back(without_own_id(site, item));
     return {};
@@ -114,6 +112,11 @@ Result<std::string> read_input_items(Site& site, JsonValue input) {
     std::vector<std::string> items;
     for (const JsonValue item : input.elements()) PAL_CHECK(add_item(site, item, items));
     return json_list(items);
+}
+
+bool is_own_compaction(JsonValue item) {
+    return text_at(item, "type") == "compaction" &&
+           text_at(item, "encrypted_content").starts_with(seal_prefix);
 }
 
 std::string seal_compaction(std::string_view summary, std::string_view items) {

@@ -11,6 +11,9 @@ namespace palimpsest {
 // becomes what it stands for. Other bytes stay. not_found names a reference to an unknown item.
 Result<std::string> read_input_items(Site& site, JsonValue input);
 
+// Whether the item is a compaction that was made here.
+bool is_own_compaction(JsonValue item);
+
 // A compaction item's opaque content: a summary, and the items (JSON list) that were kept as they
 // are.
 std::string seal_compaction(std::string_view summary, std::string_view items);

@@ -30,7 +30,7 @@ std::int64_t now_seconds() {
 }
 
 Result<Reply> ask(ResponseTurn& turn, const TurnEars& ears) {
-    const std::vector<Message> messages = turn.stored ? turn.begun.request() : turn.messages;
+    const std::vector<Message> messages = sent_messages(turn);
     const std::string cache_key = turn.stored ? turn.begun.cache_key() : std::string();
     return turn.model->call({.messages = messages,
                              .tools = turn.tools,
@@ -177,6 +177,10 @@ void follow_kept(Site& site, const std::string& id, Follower& follower,
 
 }  // namespace
 
+std::vector<Message> sent_messages(const ResponseTurn& turn) {
+    return turn.stored ? turn.begun.request() : turn.messages;
+}
+
 Result<StopReason> run_response(ResponseTurn& turn, const TurnEars& ears) {
     auto reply = ask_within_window(turn, ears);
     if (reply && reply->messages.empty())
@@ -191,6 +195,7 @@ Result<StopReason> run_response(ResponseTurn& turn, const TurnEars& ears) {
         return std::unexpected(std::move(reply).error());
     }
     tell_end(turn, *reply);
+    turn.remarks = std::move(reply->warnings);
     const bool plain = turn.state.status == "completed" || turn.state.reason == "interrupted";
     if (turn.stored && (!plain || turn.state.status == "cancelled"))
         note_end(turn.site.memory, turn.begun.name, turn.begun.view.seq, turn.state);

@@ -28,10 +28,15 @@ struct ResponseTurn {
     std::vector<Message> messages = {};       // of one that is not stored: what is sent
     std::string tools = {}, parameters = {};  // for the model, in our format
     ResponseState state = {};
+    std::vector<std::string> warnings = {};  // what is told beside the answer, known before it
+    std::vector<std::string> remarks = {};   // and what came with it
     bool stored = true;
     std::stop_token stop = {};  // of one that is not stored: nobody waits for it any more
     std::shared_ptr<LiveResponse> live = {};
 };
+
+// What is sent to the model.
+std::vector<Message> sent_messages(const ResponseTurn& turn);
 
 // Asks the model and keeps the answer; `turn.state` is then the response as it ended. An error
 // means that there is no answer at all. With ears it is streamed; `ears.stop` is not looked at.

@@ -10,14 +10,17 @@
 #include "engine/compact_document.h"
 #include "engine/model_table.h"
 #include "format/json_edit.h"
+#include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/asked_model.h"
 #include "server/gateway.h"
+#include "server/left_out.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
 #include "server/replay.h"
 #include "server/request_messages.h"
+#include "server/respond.h"
 #include "server/response_turn.h"
 #include "server/rest.h"
 #include "server/retry_key.h"
@@ -224,6 +227,8 @@ Result<ResponseTurn> read_turn(Call& call) {
     ResponseTurn turn{.site = call.site, .model = model, .trace = call.trace};
     turn.tools = raw_of(call, "tools");
     turn.parameters = model_parameters(call);
+    PAL_TRY(unsaid, left_out(call, *model, turn.parameters));
+    turn.warnings = std::move(unsaid);
     const std::optional<JsonValue> store = call.field("store");
     turn.stored = !store || store->boolean() != false || call.field("conversation");
     ResponseState& state = turn.state;
@@ -287,8 +292,8 @@ Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
 
 // ---- answering ----------------------------------------------------------------------------------
 
-RouteReply state_reply(const ResponseState& state) {
-    return {.body = write_response(state)};
+RouteReply state_reply(const ResponseState& state, const std::vector<std::string>& warnings) {
+    return {.body = write_response(state), .warnings = warnings};
 }
 
 // A stored response outlives its client, not the time for its request nor the server.
@@ -304,33 +309,47 @@ Result<RouteReply> answer_whole(const Call& call, ResponseTurn& turn) {
     const auto stop = run_response(turn, {});
     if (turn.live) turn.site.responses->close(turn.live);
     if (!stop) return std::unexpected(stop.error());
-    return state_reply(turn.state);
+    turn.warnings.insert(turn.warnings.end(), turn.remarks.begin(), turn.remarks.end());
+    return state_reply(turn.state, turn.warnings);
+}
+
+// Events go out behind a head that says what is told beside them.
+SendBytes sending(Call& call, const std::vector<std::string>& warnings) {
+    return [&call, warnings](std::string_view bytes) {
+        if (!call.out->started()) {
+            HttpResponse head = event_stream();
+            if (!warnings.empty()) head.headers.set("x-warnings", joined_warnings(warnings));
+            call.out->start(std::move(head));
+        }
+        return call.out->write(bytes);
+    };
 }
 
 Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
     const auto halted = halting(call, turn);
-    const auto told =
-        stream_response(turn, [&](std::string_view bytes) { return call.out->write(bytes); });
+    const Model& model = *turn.model;
+    for (std::string& one : repairs_of(model.format(), model.server_name(), sent_messages(turn)))
+        turn.warnings.push_back(std::move(one));
+    const auto told = stream_response(turn, sending(call, turn.warnings));
     if (turn.live) call.site.responses->close(turn.live);
     if (!told) return std::unexpected(told.error());
     return RouteReply{};
 }
 
-RouteReply follow(Call& call, const std::string& id) {
-    follow_response(
-        call.site, id, -1, [&](std::string_view bytes) { return call.out->write(bytes); },
-        call.out->stop());
+RouteReply follow(Call& call, const ResponseTurn& turn) {
+    follow_response(call.site, turn.state.id, -1, sending(call, turn.warnings), call.out->stop());
     return {};
 }
 
 // It is there already, or being made: this request is a repeat.
-Result<RouteReply> answer_again(Call& call, const std::string& id) {
-    if (is_true(call, "stream")) return follow(call, id);
+Result<RouteReply> answer_again(Call& call, const ResponseTurn& turn) {
+    const std::string& id = turn.state.id;
+    if (is_true(call, "stream")) return follow(call, turn);
     if (!is_true(call, "background"))
         await_response(call.site, id, join_patience, call.out->stop());
     PAL_TRY(response, load_response(call.site, id));
     if (response.state.error) return std::unexpected(*response.state.error);
-    RouteReply reply = state_reply(response.state);
+    RouteReply reply = state_reply(response.state, turn.warnings);
     reply.again = true;
     return reply;
 }
@@ -338,7 +357,7 @@ Result<RouteReply> answer_again(Call& call, const std::string& id) {
 Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTurn>& turn) {
     Site& site = call.site;
     turn->state.status = "queued";
-    RouteReply reply = state_reply(turn->state);
+    RouteReply reply = state_reply(turn->state, turn->warnings);
     const auto started = site.responses->run([&site, turn] {
         turn->state.status = "in_progress";
         (void)stream_response(*turn, {});
@@ -348,7 +367,7 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
         site.responses->close(turn->live);
         return std::unexpected(started.error());
     }
-    return is_true(call, "stream") ? follow(call, turn->state.id) : std::move(reply);
+    return is_true(call, "stream") ? follow(call, *turn) : std::move(reply);
 }
 
 // Only a repeat can be under way on another server. One whose server died is answered here.
@@ -381,12 +400,11 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
         PAL_TRY(ended, begin_response(call, said, turn));
         begun = std::move(ended);
     }
-    if (begun.already || (elsewhere && (background || stream)))
-        return answer_again(call, turn.state.id);
+    if (begun.already || (elsewhere && (background || stream))) return answer_again(call, turn);
     turn.begun = std::move(begun);
     turn.live = call.site.responses->open(
         turn.state.id, {background || stream, background, turn.begun.view.header.epoch});
-    if (!turn.live) return answer_again(call, turn.state.id);
+    if (!turn.live) return answer_again(call, turn);
     if (!background && !stream) return answer_whole(call, turn);
     if (!background) return stream_whole(call, turn);
     return start_background(call, std::make_shared<ResponseTurn>(std::move(turn)));
