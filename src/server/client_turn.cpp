@@ -9,6 +9,7 @@
 #include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/answer_stream.h"
+#include "server/reply_name.h"
 #include "server/respond.h"
 #include "server/rest.h"
 #include "server/sayable.h"
@@ -75,12 +76,20 @@ private:
         headers_.emplace_back(conversation_header, turn_->begun().name.id);
         for (const std::string& warning : turn_->begun().warnings) ask_.warnings.push_back(warning);
         if (ask_.extra) extra_ = ask_.extra(turn_->begun());
-        if (turn_->finished() && ask_.kept) repeat_kept(ask_.kept(turn_->begun()));
+        if (turn_->finished()) repeat(turn_->begun());
         return {};
     }
 
-    // The repeat of a reply that was kept has its name, and is not kept a second time.
-    void repeat_kept(const std::string& body) {
+    void repeat(const Begun& begun) {
+        if (!call_.key.empty()) take_name(kept_reply_name(call_.site, begun));
+        if (!ask_.kept) return;
+        const std::string kept = ask_.kept(begun);
+        take_name(kept);
+        if (!kept.empty()) ask_.keep = {};  // It is not kept a second time.
+    }
+
+    // A repeat has the name of the first reply.
+    void take_name(const std::string& body) {
         const auto document = body.empty() ? Result<JsonDocument>(fail({}, "")) : parse_json(body);
         if (!document) return;
         const JsonValue first = document->root();
@@ -88,7 +97,6 @@ private:
         if (const auto model = first.find("model")) ask_.identity.model = model->string();
         if (const auto created = first.find("created"))
             ask_.identity.created = created->integer().value_or(ask_.identity.created);
-        ask_.keep = {};
     }
 
     Result<Reply> ask(const TurnEars& ears) {
@@ -115,7 +123,7 @@ private:
         PAL_TRY(reply, ask({.stop = turn_ ? call_.out->halt() : call_.out->stop()}));
         for (const std::string& warning : reply.warnings) ask_.warnings.push_back(warning);
         PAL_TRY(body, body_of(reply));
-        if (ask_.keep) PAL_CHECK(ask_.keep(body, begun()));
+        PAL_CHECK(keep(body));
         return RouteReply{.body = std::move(body),
                           .etag = end_,
                           .warnings = std::move(ask_.warnings),
@@ -162,10 +170,16 @@ private:
         return RouteReply{};
     }
 
+    bool is_keyed() const { return turn_ && !call_.key.empty() && !again_; }
+
     Result<void> keep(const Reply& reply) {
-        if (!ask_.keep) return {};
+        if (!ask_.keep && !is_keyed()) return {};
         PAL_TRY(body, body_of(reply));
-        return ask_.keep(body, begun());
+        return keep(body);
+    }
+    Result<void> keep(const std::string& body) {
+        if (is_keyed()) keep_reply_name(call_.site, turn_->begun(), body);
+        return ask_.keep ? ask_.keep(body, begun()) : Result<void>();
     }
 
     const Begun* begun() const { return turn_ ? &turn_->begun() : nullptr; }

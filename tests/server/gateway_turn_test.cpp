@@ -140,6 +140,41 @@ TEST(gateway_turn, honours_an_idempotency_key) {
     EXPECT_EQ(gateway.chat(user("b"), keyed).status(), 422);
 }
 
+// Of a whole reply, or of the first event of a stream.
+std::string name_of(const Told& told, bool streamed) {
+    const std::string& body = told.response.body;
+    const std::string json = streamed ? body.substr(6, body.find('\n') - 6) : body;
+    const auto reply = parse_json(json);
+    std::string name;
+    for (const char* field : {"id", "model", "created"})
+        if (reply && reply->root().find(field))
+            name += std::string(reply->root().find(field)->raw()) + " ";
+    return name.empty() ? body : name;
+}
+
+TEST(gateway_turn, calls_the_repeat_by_a_key_what_it_called_the_first) {
+    HeaderFields keyed = in_alice;
+    keyed.emplace_back("Idempotency-Key", "k");
+    std::vector<std::unique_ptr<Gateway>> gateways;
+    std::vector<std::string> names;
+    const auto ask = [&](std::size_t which) {
+        const bool streamed = which % 2 == 1;
+        return name_of(gateways[which]->chat(user("a"), keyed, streamed ? R"("stream":true)" : ""),
+                       streamed);
+    };
+    for (const FormatId format : every_format)
+        for (const bool streamed : {false, true}) {
+            gateways.push_back(std::make_unique<Gateway>(
+                format, std::vector{streamed ? tells(format, "one") : says(format, "one")}));
+            names.push_back(ask(gateways.size() - 1));
+        }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // Another second has begun.
+    for (std::size_t i = 0; i < gateways.size(); ++i) {
+        EXPECT_EQ(ask(i), names[i]);
+        EXPECT_EQ(gateways[i]->upstream.requests().size(), 1u);
+    }
+}
+
 TEST(gateway_turn, stores_nothing_twice_when_the_upstream_failed_before) {
     Gateway gateway(chat_format, {{.status = 500, .body = "{}"},
                                   says(chat_format, "one"),
