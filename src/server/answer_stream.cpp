@@ -152,7 +152,8 @@ bool AnswerStream::bytes(std::string_view bytes) {
 
 void AnswerStream::end(const Reply& reply) {
     if (reply.interrupted && !gone_) {
-        std::string words = "the model's answer broke off; what came is kept";
+        std::string words = "the model's answer broke off; ";
+        words += plan_.kept ? "what came is kept" : "nothing of it is kept";
         for (const std::string& warning : reply.warnings) words += "; " + warning;
         return fail({ErrorCode::upstream_failed, std::move(words)});
     }

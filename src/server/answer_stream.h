@@ -22,6 +22,7 @@ struct StreamPlan {
     bool usage_wanted = true;       // chat: the chunk with the usage is for those who asked for it
     std::string extra = {};         // a member of Anthropic's message_delta: "name":{...}
     bool finish_abandoned = false;  // go on when the client has gone
+    bool kept = true;               // the answer, also one that breaks off
     std::vector<std::pair<std::string, std::string>> headers = {};
 };
 

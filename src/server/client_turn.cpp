@@ -153,6 +153,7 @@ private:
                                          .usage_wanted = ask_.usage_wanted,
                                          .extra = extra_,
                                          .finish_abandoned = finish,
+                                         .kept = turn_.has_value() || ask_.keep,
                                          .headers = headers_});
         TurnEars ears{.stop = finish ? call_.out->halt() : call_.out->stop()};
         if (model_.format() == format_)

@@ -269,5 +269,20 @@ TEST(embeddings, are_passed_on_to_a_server_that_may_have_them) {
               "model");
 }
 
+TEST(gateway, says_of_a_stream_that_breaks_off_whether_it_is_kept) {
+    constexpr FormatId other = FormatId::anthropic;
+    const std::string events = told_events(other, "one two three");
+    const std::string begun = events.substr(0, events.find("three"));
+    const auto words = [&](const HeaderFields& headers, const std::string& more) {
+        Gateway gateway(other, {event_stream_reply(begun.substr(0, begun.rfind("\n\n") + 2))});
+        return gateway.chat(R"({"role":"user","content":"a"})", headers, R"("stream":true)" + more)
+            .response.body;
+    };
+    const std::string kept = "what came is kept", gone = "nothing of it is kept";
+    EXPECT_TRUE(words({}, "").contains(gone)) << words({}, "");
+    EXPECT_TRUE(words(in_alice, "").contains(kept)) << words(in_alice, "");
+    EXPECT_TRUE(words({}, R"(,"store":true)").contains(kept));
+}
+
 }  // namespace
 }  // namespace palimpsest
