@@ -13,6 +13,7 @@
 #include "model/dialects.h"
 #include "model/refusal.h"
 #include "model/request_body.h"
+#include "model/served.h"
 #include "net/http_client.h"
 #include "net/stream.h"
 #include "palimpsest/model.h"
@@ -417,6 +418,10 @@ Result<std::unique_ptr<Model>> make_http_model(Endpoint endpoint) {
     options.parks = true;
     options.proxy = *std::move(proxy);
     return std::make_unique<HttpModel>(std::move(endpoint), *std::move(url), std::move(options));
+}
+
+bool has_server(const Model& model) {
+    return dynamic_cast<const HttpModel*>(&model) != nullptr;
 }
 
 }  // namespace palimpsest

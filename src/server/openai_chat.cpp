@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "core/policy.h"
+#include "model/served.h"
 #include "net/errand.h"
 #include "server/asked_model.h"
 #include "server/client_turn.h"
@@ -30,8 +31,10 @@ bool says_usage(const Call& call) {
 }
 
 // Only a server that speaks this format can give several answers to one question.
-Result<void> check_choices(const Call& call, const Model& model, bool several) {
-    if (call.number("n").value_or(1) <= 1 || several) return {};
+Result<void> check_choices(const Call& call, const Model& model) {
+    if (call.number("n").value_or(1) <= 1) return {};
+    const auto asked = call.site.models.choose(model.name());  // as it is, not as it is asked
+    if (model.format() == chat_format && asked && has_server(**asked)) return {};
     return fail(ErrorCode::invalid_request,
                 "the model " + std::string(model.name()) + " gives one answer at a time", "n");
 }
@@ -87,10 +90,9 @@ Result<RouteReply> create_completion(Call& call) {
     if (!conversation && !store && model->format() == chat_format && says_usage(call)) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
-        PAL_CHECK(check_choices(call, *model, false));
     }
     leave_network();
-    PAL_CHECK(check_choices(call, *model, model->format() == chat_format));
+    PAL_CHECK(check_choices(call, *model));
     ClientAsk ask = ask_of(call, *model, store);
     ask.stateful = conversation.has_value();
     if (conversation) ask.turn.name = *conversation;

@@ -18,6 +18,7 @@
 #include "server/replay.h"
 #include "server/rest.h"
 #include "server/running_turns.h"
+#include "server/sayable.h"
 #include "server/turn_beacon.h"
 #include "server/turn_body.h"
 #include "server/turn_hold.h"
@@ -135,6 +136,15 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     PAL_TRY(finished, finish_traced(*turn.trace, turn.memory, turn.begun, *answer));
     hold.answered();
     return Told{*std::move(answer), std::move(finished)};
+}
+
+// Whether the model can be asked with it; nothing is stored of what it could not be told.
+Result<void> check_said(Call& call, const ConversationId& name, const std::string& messages,
+                        const Model& model) {
+    PAL_TRY(format, format_of(call));
+    PAL_TRY(said, parse_json(messages));
+    const auto before = [&] { return messages_in(call.site.memory, name); };
+    return check_sayable(said.root(), format, model, before, "messages");
 }
 
 // A repeat waits until the attempt before it has ended.
@@ -269,6 +279,7 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(name, new_name(call, "conversation_id"));
     PAL_TRY(asked, model_name_of(call, name));
     PAL_TRY(model, choose_model(call, asked));
+    PAL_CHECK(check_said(call, name, messages, *model));
     PAL_TRY(seat, take_seat(call, name));
     PAL_TRY(driven, driven_terms_in(call));
     if (driven) return drive_turn(call, name, *model, messages, *driven);

@@ -77,6 +77,22 @@ TEST(sayable, what_cannot_be_said_leaves_no_conversation_behind) {
     EXPECT_TRUE(other.upstream.requests().empty());
 }
 
+TEST(sayable, our_own_chat_refuses_the_same_before_it_stores_anything) {
+    Gateway gateway(chat_format, {says(chat_format, "yes")});
+    const auto chat = [&](const std::string& said) {
+        return gateway.post("/api/v1/chat", R"({"conversation_id":"alice",)" + said + "}");
+    };
+    EXPECT_EQ(chat(R"("messages":[{"role":"bogus","content":"a"}])").status(), 400);
+    EXPECT_EQ(conversations_in(gateway), 0u);
+    EXPECT_EQ(chat(R"("message":"a")").status(), 200);
+    const Told told =
+        chat(R"("messages":[{"role":"tool","tool_call_id":"nobody","content":"42"}])");
+    EXPECT_EQ(told.status(), 400);
+    EXPECT_EQ(told.error("param"), "messages[0]");
+    EXPECT_EQ(messages_of(gateway, "alice"), 2u);
+    EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+}
+
 TEST(gateway_turn, tells_deltas_before_an_error_that_follows_them_closely) {
     for (const std::string fault :
          {"data: {\"error\":{\"message\":\"overloaded\"}}\n\n", "data: {\"broken\n\n"}) {
@@ -130,10 +146,14 @@ TEST(gateway, counts_what_context_editing_leaves) {
 
 TEST(gateway_turn, refuses_several_answers_of_a_model_that_gives_one) {
     const Running echo;
-    const Told told = echo.ask("POST", "/v1/chat/completions",
-                               R"({"n":2,"messages":[{"role":"user","content":"a"}]})");
-    EXPECT_EQ(told.status(), 400);
-    EXPECT_EQ(told.error("param"), "n");
+    for (const HeaderFields& headers : {HeaderFields(), in_alice}) {
+        const Told told =
+            echo.ask("POST", "/v1/chat/completions",
+                     R"({"n":2,"messages":[{"role":"user","content":"a"}]})", headers);
+        EXPECT_EQ(told.status(), 400);
+        EXPECT_EQ(told.error("param"), "n");
+    }
+    EXPECT_EQ(echo.ask("GET", conversations + "/alice").status(), 404) << "nothing was stored";
 }
 
 }  // namespace
