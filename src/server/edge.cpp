@@ -95,6 +95,9 @@ HttpServerOptions store_edge(const ServerOptions& options) {
     HttpServerOptions http;
     http.port = options.store_port;
     http.max_body_bytes = options.terms.limits.body_bytes_max;
+    http.refusal = [](int status, const Error& error, const HttpRequest& request) {
+        return with_request_id(write_edge_error(status, error, request.path));
+    };
     http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
         if (request.path.starts_with(store_routes)) return {};
         const Error error = {ErrorCode::not_found, "only the store is here"};

@@ -73,12 +73,21 @@ std::string anthropic_error(int status, std::string_view message) {
     return body;
 }
 
-HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape) {
+namespace {
+
+HttpResponse shaped_error(const Error& error, ErrorShape shape) {
     HttpResponse response = error_response(error);
     if (shape == ErrorShape::anthropic) {
         const std::string where = error.param.empty() ? "" : error.param + ": ";
         response.body = anthropic_error(response.status, where + error.message);
     }
+    return response;
+}
+
+}  // namespace
+
+HttpResponse write_error(const Error& error, Repeat repeat, ErrorShape shape) {
+    HttpResponse response = shaped_error(error, shape);
     if (!may_retry(error, repeat))
         response.headers.set("x-should-retry", "false");
     else if (response.status == 503)
@@ -94,7 +103,7 @@ ErrorShape shape_of(std::string_view path) {
 }
 
 HttpResponse write_edge_error(int status, const Error& error, std::string_view path) {
-    HttpResponse response = write_error(error, {}, shape_of(path));
+    HttpResponse response = shaped_error(error, shape_of(path));
     if (response.status != status && shape_of(path) == ErrorShape::anthropic)
         response.body = anthropic_error(status, error.message);
     response.status = status;

@@ -115,6 +115,19 @@ TEST(respond, lets_clients_retry_only_what_may_succeed_and_does_no_harm) {
     EXPECT_FALSE(may_retry({ErrorCode::invalid_request, "bad"}, read));
 }
 
+TEST(respond, says_of_what_came_too_slowly_only_that_it_may_come_again) {
+    for (const int status : {408, 503}) {
+        const HttpResponse told =
+            write_edge_error(status, {ErrorCode::invalid_request, "too slow"}, "/v1/messages");
+        EXPECT_EQ(told.status, status);
+        EXPECT_EQ(told.headers.find("Retry-After"), "1");
+        EXPECT_EQ(told.headers.count("x-should-retry"), 0u);
+    }
+    const HttpResponse bad = write_edge_error(400, {ErrorCode::invalid_request, "bad"}, "/");
+    EXPECT_EQ(bad.headers.find("x-should-retry"), "false");
+    EXPECT_EQ(bad.headers.count("Retry-After"), 0u);
+}
+
 TEST(respond, writes_log_lines_without_control_bytes) {
     const std::string line = write_log_line({.request_id = "req_1",
                                              .method = "GET\x1b",
