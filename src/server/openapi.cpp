@@ -200,7 +200,7 @@ constexpr std::string_view key_schemes =
 
 // The part of the path that says whose routes these are.
 std::string_view tag_of(std::string_view pattern) {
-    for (const std::string_view tag : {"api", "v1", "internal"})
+    for (const std::string_view tag : {"api", "v1"})
         if (pattern.substr(1).starts_with(tag)) return tag;
     return "probes";
 }
@@ -225,11 +225,12 @@ void write_route(JsonWriter& out, const Route& route, std::span<const Schema> sc
     out.end_object();
 }
 
-// Every path once, in the order in which the table names it first.
+// Every path that is for clients once, in the order in which the table names it first.
 std::vector<std::string_view> paths_of(std::span<const Route> routes) {
     std::vector<std::string_view> paths;
     for (const Route& route : routes)
-        if (std::ranges::find(paths, route.pattern) == paths.end()) paths.push_back(route.pattern);
+        if (!route.internal && std::ranges::find(paths, route.pattern) == paths.end())
+            paths.push_back(route.pattern);
     return paths;
 }
 

@@ -1,5 +1,6 @@
 // probes: is the process alive, does its store answer, and what can it do.
 #include <algorithm>
+#include <utility>
 
 #include "server/rest.h"
 #include "server/upstream_probe.h"
@@ -34,16 +35,27 @@ bool is_host_character(char c) {
            c == ':' || c == '-' || c == '[' || c == ']';
 }
 
-// Only names and codes: who asks needs no key.
-void write_upstream(JsonWriter& out, const std::vector<Reached>& models) {
+// Only names and codes, of those that the caller may ask.
+void write_upstream(JsonWriter& out, const Call& call, const std::vector<Reached>& models) {
     out.key("upstream").begin_array();
     for (const Reached& one : models) {
+        if (!call.caller.may_ask(one.model)) continue;
         out.begin_object().field("model", one.model).key("reachable").boolean(!one.error);
         out.key("error");
         one.error ? out.string(error_info(*one.error).name) : out.null();
         out.end_object();
     }
     out.end_array();
+}
+
+void write_parts(JsonWriter& out, const Call& call, const std::vector<Reached>& models) {
+    const Durability durability = call.site.memory.store().durability();
+    out.key("store").begin_object().field("durability", durability.level);
+    out.key("survives_process_killed").boolean(durability.process_killed);
+    out.key("survives_power_cut").boolean(durability.power_cut).end_object();
+    const std::string_view first = call.site.models.first().name();
+    if (call.caller.may_ask(first)) out.field("model", first);
+    write_upstream(out, call, models);
 }
 
 }  // namespace
@@ -53,25 +65,25 @@ Result<RouteReply> get_health(Call&) {
 }
 
 // Asks the store for one page of one row, which reaches its disk or its server; and the models'
-// servers. One that does not answer makes the server no less ready for what needs none.
+// servers. One that does not answer makes the server no less ready for what needs none. Whoever
+// comes without a key learns how many there are, not which.
 Result<RouteReply> get_ready(Call& call) {
     Memory& memory = call.site.memory;
     const Result<Page> page = memory.list({.tenant = call.site.tenant, .limit = 1});
     if (!page)
         return fail(ErrorCode::unavailable, "the store does not answer: " + page.error().message);
     const std::vector<Reached> models = call.site.probe->look(call.site.models);
-    const bool all = std::ranges::none_of(models, [](const Reached& one) { return !!one.error; });
+    const auto reached =
+        std::ranges::count_if(models, [](const Reached& one) { return !one.error; });
+    const bool all = std::cmp_equal(reached, models.size());
     if (!all && call.query.flag("upstream"))
         return fail(ErrorCode::unavailable, "not every model's server answers");
-    const Durability durability = memory.store().durability();
     RouteReply reply;
     JsonWriter out(reply.body);
-    out.begin_object().field("status", all ? "ready" : "degraded").key("store").begin_object();
-    out.field("durability", durability.level);
-    out.key("survives_process_killed").boolean(durability.process_killed);
-    out.key("survives_power_cut").boolean(durability.power_cut);
-    out.end_object().field("model", call.site.models.first().name());
-    write_upstream(out, models);
+    out.begin_object().field("status", all ? "ready" : "degraded");
+    out.key("models").number(std::uint64_t{models.size()});
+    out.key("models_reachable").number(static_cast<std::uint64_t>(reached));
+    if (call.caller.may(Scope::read)) write_parts(out, call, models);
     out.end_object();
     return reply;
 }

@@ -151,6 +151,8 @@ struct Route {
     bool named_by_header = false;  // X-Conversation-Id says which conversation is meant
     // What a key must allow; none: read for GET, write for the others.
     std::optional<Scope> scope = {};
+    bool knows_caller = false;  // open, and tells more to a key that may read
+    bool internal = false;      // for our own commands: /openapi.json does not show it
     // POST: how the answer is made again for a repeat with the same Idempotency-Key, from the seq
     // of the first time. Null where the store's own key does it
     // and the function can be called again.

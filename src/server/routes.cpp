@@ -156,8 +156,9 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/healthz", .function = get_health,
      .summary = "Is the process alive?", .reply = "Health", .scope = Scope::open},
     {.method = "GET", .pattern = "/readyz", .function = get_ready,
-     .summary = "Do the store and the models' servers answer?", .reply = "Ready",
-     .query = ready_query, .scope = Scope::open, .lane = Lane::slow},
+     .summary = "Do the store and the models' servers answer? Which, to a key that may read",
+     .reply = "Ready", .query = ready_query, .scope = Scope::open, .knows_caller = true,
+     .lane = Lane::slow},
     {.method = "GET", .pattern = "/metrics", .function = get_metrics,
      .summary = "Counters, in the text format of Prometheus", .reply = "Metrics",
      .scope = Scope::admin, .type = "text/plain; version=0.0.4; charset=utf-8"},
@@ -397,7 +398,8 @@ constexpr Route table[] = {
 
     {.method = "POST", .pattern = "/internal/store/{operation}", .function = call_store,
      .summary = "For commands on the store that this process holds; needs the lock file's token",
-     .scope = Scope::open, .body = BodyKind::bytes, .type = "application/octet-stream"},
+     .scope = Scope::open, .internal = true, .body = BodyKind::bytes,
+     .type = "application/octet-stream"},
 };
 // clang-format on
 

@@ -178,7 +178,11 @@ std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const Htt
     const bool reads = route.method == "GET";
     const Scope scope = route.scope.value_or(reads ? Scope::read : Scope::write);
     // The probes answer also when the store does not.
-    if (scope == Scope::open) return ApiKey{.tenant = options.tenant};
+    if (scope == Scope::open) {
+        const ApiKey nobody{.tenant = options.tenant};
+        return route.knows_caller ? access->admit(key_of(request), Scope::read).value_or(nobody)
+                                  : nobody;
+    }
     // On the network thread what is known is fresh: lane_of() has looked.
     return access->admit(key_of(request), scope,
                          on_network() ? 2 * Access::fresh_for : Access::fresh_for / 2);

@@ -76,6 +76,29 @@ class Killed(unittest.TestCase):
         upstream.shutdown()
         upstream.server_close()
 
+    def test_a_server_that_is_told_to_end_keeps_what_came_of_a_response(self):
+        upstream = RuleUpstream()
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "palimpsest.toml"), "w") as file:
+                file.write(f'model = "m"\ngrace_ms = 200\n[models.m]\nurl = "{upstream.url()}"\n'
+                           'proxy = "none"\n')
+            server = Server(folder)
+            cut = server.ask("POST", "/v1/responses", {"input": "slow", "background": True})
+            while not any("slow" in json.dumps(request) for request in upstream.requests):
+                time.sleep(0.02)
+            time.sleep(0.3)
+            server.end(signal.SIGTERM)
+            self.assertEqual(server.process.returncode, 0)
+
+            server = Server(folder)
+            told = server.ask("GET", "/v1/responses/" + cut["id"])
+            self.assertEqual(told["status"], "incomplete")
+            self.assertEqual(told["incomplete_details"], {"reason": "interrupted"})
+            self.assertNotEqual(told["output"], [], "what came of it")
+            server.end(signal.SIGTERM)
+        upstream.shutdown()
+        upstream.server_close()
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

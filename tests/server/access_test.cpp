@@ -66,6 +66,20 @@ TEST(access, from_the_first_key_on_every_request_but_the_probes_needs_one) {
         EXPECT_EQ(server.ask("GET", probe).status(), 200) << probe;
 }
 
+TEST(access, without_a_key_that_may_read_readiness_names_no_model) {
+    EXPECT_EQ(Running().ask("GET", "/readyz").text("model"), "echo") << "there are no keys";
+    Running server;
+    const std::string reads = key_of(server.memory(), "default", "read"),
+                      writes = key_of(server.memory(), "default", "write"),
+                      other = new_key(server.memory(),
+                                      {.tenant = "default", .scopes = 1, .models = {"other"}});
+    for (const HeaderFields& who : {HeaderFields(), bearer("wrong"), bearer(writes)})
+        EXPECT_EQ(server.ask("GET", "/readyz", {}, who).response.body,
+                  R"({"status":"ready","models":1,"models_reachable":1})");
+    EXPECT_EQ(server.ask("GET", "/readyz", {}, bearer(reads)).text("model"), "echo");
+    EXPECT_FALSE(server.ask("GET", "/readyz", {}, bearer(other)).response.body.contains("echo"));
+}
+
 TEST(access, scopes_say_what_a_key_may_do) {
     Running server;
     const std::string reads = key_of(server.memory(), "default", "read"),
