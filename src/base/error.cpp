@@ -26,7 +26,7 @@ constexpr ErrorInfo table[] = {
     {ErrorCode::outcome_unknown, "outcome_unknown", 504, 11, true,
      "the write may or may not have happened: repeat it with the same idempotency key"},
     {ErrorCode::no_space, "no_space", 507, 12, true,
-     "the disk is full: free some space, then retry"},
+     "the store's disk or memory is full: make room, then retry"},
 };
 
 constexpr bool rows_follow_the_enum() {

@@ -15,15 +15,26 @@ using namespace std::chrono_literals;
 struct ReplyCode {
     std::string_view word;
     ErrorCode code;
+    std::string_view advice = {};
 };
 constexpr ReplyCode reply_codes[] = {
-    {"OOM", ErrorCode::no_space},           {"MISCONF", ErrorCode::no_space},
-    {"NOAUTH", ErrorCode::unauthorized},    {"WRONGPASS", ErrorCode::unauthorized},
-    {"NOPERM", ErrorCode::forbidden},       {"CLUSTERDOWN", ErrorCode::unavailable},
-    {"TRYAGAIN", ErrorCode::unavailable},   {"LOADING", ErrorCode::unavailable},
-    {"MASTERDOWN", ErrorCode::unavailable}, {"READONLY", ErrorCode::unavailable},
-    {"NOREPLICAS", ErrorCode::unavailable}, {"BUSY", ErrorCode::unavailable},
-    {"MOVED", ErrorCode::unavailable},      {"ASK", ErrorCode::unavailable},
+    {"OOM", ErrorCode::no_space, "raise maxmemory of the server, or erase conversations"},
+    {"MISCONF", ErrorCode::no_space, "the server cannot save to its disk: look into its log"},
+    {"NOAUTH", ErrorCode::unauthorized, "give the password in the URL: redis://:PASSWORD@HOST"},
+    {"WRONGPASS", ErrorCode::unauthorized, "give the right user and password in the URL"},
+    {"NOPERM", ErrorCode::forbidden,
+     "allow it for this user: ACL SETUSER NAME ~PREFIX:* and the command with a + in front"},
+    {"CLUSTERDOWN", ErrorCode::unavailable, "nodes of the cluster are missing: CLUSTER INFO"},
+    {"TRYAGAIN", ErrorCode::unavailable},
+    {"LOADING", ErrorCode::unavailable, "the server reads its data: try again"},
+    {"MASTERDOWN", ErrorCode::unavailable},
+    {"READONLY", ErrorCode::unavailable,
+     "this server is a replica: name its master in the setting `store`"},
+    {"NOREPLICAS", ErrorCode::unavailable,
+     "fewer replicas are connected than its min-replicas-to-write asks for; reads go on"},
+    {"BUSY", ErrorCode::unavailable},
+    {"MOVED", ErrorCode::unavailable},
+    {"ASK", ErrorCode::unavailable},
 };
 
 // The server did nothing and may do it later.
@@ -52,10 +63,14 @@ std::string sha1_hex(std::string_view text) {
 RedisScript::RedisScript(std::string text_) : text(std::move(text_)), sha(sha1_hex(text)) {}
 
 Error error_of_redis(const RedisReply& reply) {
-    ErrorCode code = ErrorCode::internal;
-    for (const ReplyCode& row : reply_codes)
-        if (reply.is_error(row.word)) code = row.code;
-    return {code, "Redis: " + reply.text};
+    std::string text = "Redis: " + reply.text;
+    while (text.ends_with('.')) text.pop_back();
+    for (const ReplyCode& row : reply_codes) {
+        if (!reply.is_error(row.word)) continue;
+        if (!row.advice.empty()) text += "; " + std::string(row.advice);
+        return {row.code, std::move(text)};
+    }
+    return {ErrorCode::internal, std::move(text)};
 }
 
 // One command on its way to an answer.

@@ -220,15 +220,22 @@ Result<std::size_t> RedisStore::sweep_shard(unsigned shard, std::size_t limit) {
             if (gone) ++went;
         } else if (named && found->log.header.expires) {
             const std::int64_t minute = ms_of(*found->log.header.expires) / minute_ms;
-            if (minute > ms_of(now) / minute_ms)
-                PAL_CHECK(client_->run({.key = in,
-                                        .words = {"ZADD", in, std::to_string(minute), item.text},
-                                        .effect = Effect::writes}));
+            if (minute > ms_of(now) / minute_ms) PAL_CHECK(come_back_at(in, item.text, minute));
         } else {
             PAL_CHECK(forget_expired(in, item.text, *place, !found));
         }
     }
     return went;
+}
+
+// A sweep makes room: that memory is full does not stop it. What is not noted is due still.
+Result<void> RedisStore::come_back_at(const std::string& in, const std::string& member,
+                                      std::int64_t minute) {
+    const auto done = client_->run({.key = in,
+                                    .words = {"ZADD", in, std::to_string(minute), member},
+                                    .effect = Effect::writes});
+    if (done || done.error().code == ErrorCode::no_space) return {};
+    return std::unexpected(done.error());
 }
 
 // Of a log that is gone already, as by the server's own expiry, or that does not expire any more.

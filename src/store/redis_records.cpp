@@ -13,6 +13,9 @@ namespace {
 
 constexpr int attempts_most = 200;
 constexpr std::int64_t minute_ms = 60'000;
+// Taken while memory is full, too: an erasure, which makes room, is written down in such a record
+// before it happens.
+constexpr std::size_t small_record_bytes = 4096;
 
 std::string space_tag(const std::string& tenant, const std::string& space) {
     return "r/" + escaped(tenant) + "/" + escaped(space);
@@ -48,14 +51,25 @@ Result<Record> RedisStore::get_record(const RecordKey& key_) {
     return fail(ErrorCode::not_found, "no record \"" + key_.key + "\" in " + key_.space);
 }
 
+Result<std::string> RedisStore::draw_version(bool also_when_full) {
+    if (also_when_full) {
+        static const std::string tag = "v";
+        PAL_TRY(drawn, call({scripts_.draw, tag, {"v"}, {}, Effect::writes}));
+        return drawn.at(1);
+    }
+    const std::string v = key("v", "v");
+    PAL_TRY(drawn, client_->run({.key = v, .words = {"INCR", v}, .effect = Effect::writes}));
+    return std::to_string(drawn.number);
+}
+
 Result<std::uint64_t> RedisStore::put_record(const RecordWrite& write) {
     PAL_CHECK(check_record(write));
     const std::string tag = space_tag(write.key.tenant, write.key.space);
-    const std::string v = key("v", "v");
+    const bool small = !write.value || write.value->size() <= small_record_bytes;
+    const RedisScript& script = small ? scripts_.put_small_record : scripts_.put_record;
     for (int i = 0; i < attempts_most; ++i) {
-        PAL_TRY(drawn, client_->run({.key = v, .words = {"INCR", v}, .effect = Effect::writes}));
-        const std::string version = std::to_string(drawn.number);
-        PAL_TRY(reply, call({scripts_.put_record,
+        PAL_TRY(version, draw_version(small));
+        PAL_TRY(reply, call({script,
                              tag,
                              {"r", "z"},
                              {write.key.key, version,
@@ -76,7 +90,7 @@ Result<std::uint64_t> RedisStore::put_record(const RecordWrite& write) {
                                 .words = {"ZADD", x, "LT", minute, "r " + tag},
                                 .effect = Effect::writes});
         }
-        return static_cast<std::uint64_t>(drawn.number);
+        return std::strtoull(version.c_str(), nullptr, 10);
     }
     return fail(ErrorCode::unavailable, "others were faster every time; try again");
 }
@@ -103,12 +117,11 @@ Result<std::vector<Record>> RedisStore::list_records(const RecordQuery& query) {
 Result<void> RedisStore::prune(const std::string& in, const std::string& member, Time now) {
     const std::string tag = member.substr(2);
     PAL_TRY(reply, call({scripts_.prune_records, tag, {"r", "z"}, {}, Effect::writes}));
-    std::vector<std::string> words{"ZREM", in, member};
     if (!reply.at(2).empty()) {
         const std::int64_t next = std::strtoll(reply.at(2).c_str(), nullptr, 10) / minute_ms;
-        words = {"ZADD", in, std::to_string(std::max(next, ms_of(now) / minute_ms) + 1), member};
+        return come_back_at(in, member, std::max(next, ms_of(now) / minute_ms) + 1);
     }
-    PAL_CHECK(client_->run({.key = in, .words = std::move(words), .effect = Effect::writes}));
+    PAL_CHECK(client_->run({.key = in, .words = {"ZREM", in, member}, .effect = Effect::writes}));
     return {};
 }
 

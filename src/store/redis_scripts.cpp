@@ -7,7 +7,7 @@ namespace {
 // script reads: while a slot moves from node to node, a script runs only where all of them are.
 // ARGV[1] comes back, so that an answer can be told from another's. ARGV[2] is the time, or empty
 // for the server's.
-constexpr const char* prelude = R"lua(#!lua
+constexpr const char* prelude = R"lua(
 local A, base = ARGV, string.match(KEYS[1], '^[^{]*{[^}]*}:')
 local N = base .. 'n'
 local now = tonumber(A[2])
@@ -398,79 +398,26 @@ end
 return {A[1], 'ok', num(now)}
 )lua";
 
-// Records: a hash key -> "VERSION:EXPIRES:" and the value, and a sorted set for the order of keys.
-// ARGV 3 key, 4 version, 5 expected ('' any), 6 time to live ('' none), 7 'set' or 'remove', 8
-// value.
-constexpr const char* put_record_text = R"lua(
-local R, Z = base .. 'r', base .. 'z'
-local old = redis.call('HGET', R, A[3])
-local have, expires = '0', nil
-if old then
-  have, expires = string.match(old, '^(%d+):(%d*):')
-  if tonumber(have) >= tonumber(A[4]) then return {A[1], 'late'} end
-  if expires ~= '' and tonumber(expires) <= now then have = '0' end
-end
-if A[5] ~= '' and A[5] ~= have then return {A[1], 'conflict', have} end
-if A[7] == 'remove' then
-  redis.call('HDEL', R, A[3])
-  redis.call('ZREM', Z, A[3])
-  return {A[1], 'ok', num(now)}
-end
-local at = A[6] ~= '' and num(now + A[6]) or ''
-redis.call('HSET', R, A[3], A[4] .. ':' .. at .. ':' .. A[8])
-redis.call('ZADD', Z, 0, A[3])
-return {A[1], 'ok', num(now)}
-)lua";
-
-// ARGV 3 prefix, 4 where to begin, with '[' or '(' in front, 5 limit.
-constexpr const char* list_records_text = R"lua(
-local R, Z = base .. 'r', base .. 'z'
-local left, from = tonumber(A[5]), A[4]
-local out = {A[1], 'ok'}
-while left > 0 do
-  local some = redis.call('ZRANGEBYLEX', Z, from, '+', 'LIMIT', 0, 128)
-  for _, key in ipairs(some) do
-    if string.sub(key, 1, #A[3]) ~= A[3] then return out end
-    local record = redis.call('HGET', R, key)
-    local expires = record and string.match(record, '^%d+:(%d*):')
-    if record and left > 0 and (expires == '' or tonumber(expires) > now) then
-      out[#out + 1] = key
-      out[#out + 1] = record
-      left = left - 1
-    end
-  end
-  if #some < 128 then return out end
-  from = '(' .. some[#some]
-end
-return out
-)lua";
-
-constexpr const char* prune_records_text = R"lua(
-local R, Z = base .. 'r', base .. 'z'
-local later = ''
-for _, key in ipairs(redis.call('ZRANGE', Z, 0, -1)) do
-  local record = redis.call('HGET', R, key)
-  local expires = record and string.match(record, '^%d+:(%d*):')
-  if not record or (expires ~= '' and tonumber(expires) <= now) then
-    redis.call('HDEL', R, key)
-    redis.call('ZREM', Z, key)
-  elseif expires ~= '' and (later == '' or tonumber(expires) < tonumber(later)) then
-    later = expires
-  end
-end
-return {A[1], 'ok', later}
-)lua";
-
-RedisScript script(const char* body) {
-    return RedisScript(std::string(prelude) + body);
-}
-
 }  // namespace
 
+RedisScript make_redis_script(std::string_view flags, std::string_view body) {
+    return RedisScript("#!lua flags=" + std::string(flags) + "\n" + prelude + std::string(body));
+}
+
+// Reads go on while memory is full or replicas are missing, and what takes away makes room. A claim
+// is freed by whoever erases; whoever makes one has written the uid before, which was refused.
 RedisScripts make_redis_scripts() {
-    return {script(append_text),       script(read_text),         script(tree_text),
-            script(change_text),       script(claim_text),        script(put_record_text),
-            script(list_records_text), script(prune_records_text)};
+    const RedisRecordTexts records = redis_record_texts();
+    return {.append = make_redis_script("", append_text),
+            .read = make_redis_script("no-writes", read_text),
+            .tree = make_redis_script("no-writes", tree_text),
+            .change = make_redis_script("allow-oom", change_text),
+            .claim = make_redis_script("allow-oom", claim_text),
+            .draw = make_redis_script("allow-oom", records.draw),
+            .put_record = make_redis_script("", records.put),
+            .put_small_record = make_redis_script("allow-oom", records.put),
+            .list_records = make_redis_script("no-writes", records.list),
+            .prune_records = make_redis_script("allow-oom", records.prune)};
 }
 
 }  // namespace palimpsest

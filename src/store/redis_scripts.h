@@ -11,10 +11,20 @@ struct RedisScripts {
     RedisScript tree;    // the logs that share a tag, and the version of their tree
     RedisScript change;  // what became of a tree: names taken, logs trimmed, gone, scrubbed
     RedisScript claim;   // a name key from one value to another
+    RedisScript draw;    // a version for a record
     RedisScript put_record;
+    RedisScript put_small_record;  // the same, also while memory is full
     RedisScript list_records;
     RedisScript prune_records;
 };
 RedisScripts make_redis_scripts();
+
+// `flags` as Redis knows them: no-writes, allow-oom, or none.
+RedisScript make_redis_script(std::string_view flags, std::string_view body);
+
+struct RedisRecordTexts {
+    std::string_view put, list, prune, draw;
+};
+RedisRecordTexts redis_record_texts();
 
 }  // namespace palimpsest

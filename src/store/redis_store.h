@@ -124,6 +124,9 @@ private:
     Result<void> check_listing(const std::string& in, bool repair, CheckReport& report);
     Result<CheckReport> check_listings(std::span<const std::string> tenants, bool repair);
 
+    // ---- records
+    Result<std::string> draw_version(bool also_when_full);
+
     // ---- removal
     Result<std::optional<Receipt>> remove(const std::string& tag, const LogId& log, bool expired);
     Result<bool> settle(const std::string& tag, const LogId& log);
@@ -135,6 +138,8 @@ private:
     Result<std::size_t> sweep_shard(unsigned shard, std::size_t limit);
     Result<void> forget_expired(const std::string& in, const std::string& member, const NameKey& at,
                                 bool gone);
+    Result<void> come_back_at(const std::string& in, const std::string& member,
+                              std::int64_t minute);
     Result<void> prune(const std::string& in, const std::string& member, Time now);
 
     Options options_;

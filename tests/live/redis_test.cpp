@@ -61,19 +61,55 @@ TEST(redis_server, that_forgets_keys_is_refused_unless_it_is_allowed) {
     EXPECT_NE(store->durability().level.find("evicted"), std::string::npos);
 }
 
+// Over the limit before anything is asked: every command that needs memory is refused.
 TEST(redis_server, whose_memory_is_full_refuses_and_goes_on_reading) {
-    const RedisServer server({"--maxmemory", "4mb"});
+    const RedisServer server;
+    const auto limit = [&](const std::string& bytes) {
+        (void)output_of("redis-cli -p " + std::to_string(server.port()) + " config set maxmemory " +
+                        bytes);
+    };
     const auto store = open_good(at_port(server, "", "0"));
-    const std::string large(100'000, 'x');
-    Result<Appended> done = store->append({"t", "a"}, says(large));
-    std::size_t kept = 0;
-    for (; kept < 200 && done; ++kept)
-        done = store->append({"t", "a"}, says(large + std::to_string(kept)));
-    ASSERT_FALSE(done.has_value());
-    EXPECT_EQ(done.error().code, ErrorCode::no_space) << done.error().message;
-    EXPECT_EQ(texts_of(*store, {"t", "a"}).size(), kept);
-    (void)output_of("redis-cli -p " + std::to_string(server.port()) + " config set maxmemory 0");
-    EXPECT_TRUE(store->append({"t", "a"}, says("again")).has_value());
+    for (const char* id : {"a", "b"}) ASSERT_TRUE(store->append({"t", id}, says("one")));
+    ASSERT_TRUE(store->put_record({.key = {"t", "s", "k"}, .value = "kept"}));
+    limit("1");
+    const auto refused = store->append({"t", "a"}, says("two"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::no_space) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("raise maxmemory"), std::string::npos);
+    EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"one"});
+    EXPECT_EQ(store->list({.tenant = "t"})->headers.size(), 2U);
+    EXPECT_EQ(store->get_record({"t", "s", "k"})->value, "kept");
+    EXPECT_EQ(store->list_records({.tenant = "t", .space = "s"})->size(), 1U);
+    const std::string tenants[] = {"t"};
+    EXPECT_TRUE(store->check(tenants)->findings.empty());
+    EXPECT_TRUE(open_store(at_port(server, "", "0"))) << "it opens";
+    // What takes away makes room, and may be written down.
+    EXPECT_TRUE(store->put_record({.key = {"t", "acts", "1"}, .value = "erases b"}));
+    const auto erased = store->erase({"t", "b"});
+    EXPECT_TRUE(erased) << erased.error().message;
+    EXPECT_FALSE(store->head(ConversationId{"t", "b"}));
+    EXPECT_TRUE(store->put_record({.key = {"t", "s", "k"}})) << "a record goes, too";
+    const std::string large(5000, 'x');
+    EXPECT_EQ(store->put_record({.key = {"t", "s", "l"}, .value = large}).error().code,
+              ErrorCode::no_space);
+    EXPECT_TRUE(store->sweep(10));
+    limit("0");
+    EXPECT_TRUE(store->append({"t", "a"}, says("two")));
+}
+
+TEST(redis_server, that_misses_replicas_refuses_writes_and_goes_on_reading) {
+    const RedisServer server;
+    const auto store = open_good(at_port(server, "", "0?timeout=300ms"));
+    ASSERT_TRUE(store->append({"t", "a"}, says("one")));
+    (void)output_of("redis-cli -p " + std::to_string(server.port()) +
+                    " config set min-replicas-to-write 1");
+    const auto refused = store->append({"t", "a"}, says("two"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("min-replicas-to-write"), std::string::npos);
+    EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"one"});
+    EXPECT_EQ(store->list({.tenant = "t"})->headers.size(), 1U);
+    EXPECT_TRUE(store->list_records({.tenant = "t", .space = "s"}));
 }
 
 TEST(redis_expiry, a_conversation_lives_a_day_by_default_and_every_key_of_it_expires) {
