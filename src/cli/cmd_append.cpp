@@ -97,6 +97,9 @@ Result<void> prepare_append(Invocation& call) {
     if (file == "-" && isatty(STDIN_FILENO) == 1)
         std::fputs("reading messages (JSON) from the terminal; Ctrl-D ends them\n", stderr);
     PAL_TRY(text, read_input(file));
+    // With a key the same request is the same with or without the newline that an editor adds.
+    const std::size_t end = text.find_last_not_of(" \t\r\n");
+    if (end != text.npos) text.resize(end + 1);
     call.input = std::move(text);
     if (!is_json_lines(call.input)) return {};
     PAL_TRY(list, list_of_lines(call.input));

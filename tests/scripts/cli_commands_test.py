@@ -71,7 +71,7 @@ class Append(PalTest):
 
     def test_a_key_makes_a_repeat_harmless(self):
         first = self.ok("append", "a", "--key", "k", "--json", stdin=HELLO).json()
-        again = self.ok("append", "a", "--key", "k", "--json", stdin=HELLO).json()
+        again = self.ok("append", "a", "--key", "k", "--json", stdin=HELLO + "\n").json()
         self.assertEqual((first["seq"], first["again"]), (1, False))
         self.assertEqual((again["seq"], again["again"]), (1, True))
         self.assertEqual(again["ids"], first["ids"])
