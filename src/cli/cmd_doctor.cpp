@@ -16,8 +16,8 @@ constexpr Flag flags[] = {
 };
 
 // Every conversation must give a view; what does not is a finding, and the rest is still looked at.
-Result<void> check_views(Invocation& call, CheckReport& report) {
-    ListQuery query{.tenant = call.settings.tenant, .sort = SortBy::created};
+Result<void> check_views(Invocation& call, const std::string& tenant, CheckReport& report) {
+    ListQuery query{.tenant = tenant, .sort = SortBy::created};
     do {
         PAL_TRY(page, call.memory->list(query));
         for (const Header& header : page.headers) {
@@ -37,14 +37,20 @@ std::string without_advice(std::string message) {
     return message;
 }
 
+// What the level means; where it says that something is unknown, no more than that is known.
+std::string_view survives(const Durability& durability) {
+    if (durability.level.find("unknown") != std::string::npos) return "";
+    if (durability.power_cut) return ", survives a power cut";
+    return durability.process_killed ? ", survives a killed process, not a power cut"
+                                     : ", gone with the process";
+}
+
 void print_report(Output& out, const CheckReport& report, const Durability* durability) {
     out.line("logs " + std::to_string(report.logs) + ", entries " + std::to_string(report.entries) +
              ", records " + std::to_string(report.records));
     if (durability)
         out.line("durability: " + printable(durability->level) +
-                 (durability->power_cut        ? ", survives a power cut"
-                  : durability->process_killed ? ", survives a killed process, not a power cut"
-                                               : ", gone with the process"));
+                 std::string(survives(*durability)));
     for (const Finding& finding : report.findings)
         out.line(printable(finding.what) + ": " + printable(finding.where) + ": " +
                  printable(finding.message));
@@ -130,11 +136,18 @@ Result<int> run_doctor(Invocation& call) {
     if (!memory) return inspect(call, memory.error());
     call.memory.emplace(*std::move(memory));
     Store& store = call.memory->store();
-    const std::string tenants[] = {call.settings.tenant};
+    // All tenants, unless one is named.
+    std::vector<std::string> tenants;
+    if (call.arguments.has("tenant")) tenants.push_back(call.settings.tenant);
     PAL_TRY(report, repair ? store.repair(tenants) : store.check(tenants));
     report.findings.insert(report.findings.begin(), mended.begin(), mended.end());
-    if (const auto views = check_views(call, report); !views)
-        report.findings.push_back({"list", call.settings.tenant, views.error().message});
+    if (tenants.empty()) {
+        auto contents = store.contents();
+        tenants = contents ? std::move(contents->tenants) : std::vector{call.settings.tenant};
+    }
+    for (const std::string& tenant : tenants)
+        if (const auto views = check_views(call, tenant, report); !views)
+            report.findings.push_back({"list", tenant, views.error().message});
     const Durability durability = store.durability();
     return finish(call, std::move(report), &durability);
 }

@@ -22,7 +22,8 @@ namespace palimpsest {
 template <class Connection>
 class ConnectionPool {
 public:
-    using Open = std::function<Result<std::unique_ptr<Connection>>()>;
+    // Gives up after the time it is given.
+    using Open = std::function<Result<std::unique_ptr<Connection>>(std::chrono::milliseconds)>;
     struct Limits {
         std::size_t connections = 16;
         std::chrono::milliseconds wait{10'000};  // for a connection that others hold
@@ -47,10 +48,13 @@ public:
         std::unique_ptr<Connection> connection_;
     };
 
-    Result<Lease> borrow() {
+    Result<Lease> borrow() { return borrow(limits_.wait); }
+    // Waiting for another and connecting take no longer than this together.
+    Result<Lease> borrow(std::chrono::milliseconds within) {
+        const Clock::time_point until = Clock::now() + within;
         std::unique_lock hold(mutex_);
         const auto free = [&] { return !idle_.empty() || open_count_ < limits_.connections; };
-        if (!returned_.wait_for(hold, limits_.wait, free))
+        if (!returned_.wait_until(hold, until, free))
             return fail(ErrorCode::unavailable,
                         "all " + std::to_string(limits_.connections) +
                             " connections to the store are in use; try again");
@@ -63,7 +67,8 @@ public:
         if (last_error_ && Clock::now() < retry_at_) return std::unexpected(*last_error_);
         ++open_count_;
         hold.unlock();
-        return connect();
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+        return connect(std::max(left, std::chrono::milliseconds(1)));
     }
 
     // Closes those that nobody uses, as after a server was found to be gone.
@@ -76,8 +81,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    Result<Lease> connect() {
-        auto made = open_();
+    Result<Lease> connect(std::chrono::milliseconds within) {
+        auto made = open_(within);
         const std::lock_guard hold(mutex_);
         if (made) {
             last_error_.reset();

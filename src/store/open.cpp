@@ -46,7 +46,8 @@ std::span<const StoreKind> store_kinds() {
 
 Result<std::unique_ptr<Store>> open_store(std::string_view url, const StoreOptions& options) {
     const std::size_t colon = url.find(':');
-    const std::string_view scheme = url.substr(0, colon);
+    std::string_view scheme = url.substr(0, colon);
+    if (scheme == "postgresql") scheme = "postgres";  // libpq takes both
     const auto kind = std::ranges::find(kinds, scheme, &StoreKind::scheme);
     if (colon != std::string_view::npos && kind != std::end(kinds)) {
         PAL_TRY(inner, kind->open(url.substr(colon + 1), options));

@@ -129,14 +129,14 @@ Result<std::optional<Appended>> PostgresStore::append_locked(PgConnection& conne
                                                              Pending& pending) {
     PgTransaction transaction(connection);
     PAL_TRY(tables, transaction.run({lock_name(pending.name), find_by_name(now(), pending.name)}));
-    if (tables[1].rows() == 0) return make(transaction, pending);
-    PgLog found = read_log(tables[1], 0);
+    PAL_TRY(found, read_named(tables[1]));
+    if (!found) return make(transaction, pending);
     // Not locked: it was made between the two.
-    if (tables[0].rows() == 0 || tables[0].uid(0, 0) != found.header().log) return std::nullopt;
-    if (!expired(found.header(), found.now)) return change(transaction, pending, found);
+    if (tables[0].rows() == 0 || tables[0].uid(0, 0) != found->header().log) return std::nullopt;
+    if (!expired(found->header(), found->now)) return change(transaction, pending, *found);
     if (pending.batch.if_absent == IfAbsent::fail)
         return fail(ErrorCode::not_found, "no conversation \"" + pending.name.id + "\"");
-    pending.leaving = found.header().log;
+    pending.leaving = found->header().log;
     return std::nullopt;
 }
 

@@ -39,9 +39,63 @@ ErrorCode code_of(std::string_view state) {
 // libpq ends its messages with a newline and may have several lines.
 std::string one_line(std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-    std::string line(text);
-    std::ranges::replace(line, '\n', ' ');
+    std::string line;
+    for (const char c : text) {
+        const bool space = c == '\n' || c == '\t' || c == ' ';
+        if (!space || !line.ends_with(' ')) line += space ? ' ' : c;
+    }
     return line;
+}
+
+bool is_sqlstate(std::string_view text) {
+    constexpr std::string_view digits = "0123456789", all = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return text.size() == 5 && text.find_first_not_of(all) == text.npos &&
+           text.find_first_of(digits) != text.npos;  // "FATAL" is none
+}
+
+// Why a server refused a connection. libpq gives the SQLSTATE only inside of the verbose text:
+// "...FATAL: 28P01: password authentication failed... LOCATION: auth_failed, auth.c:335".
+Error refusal_of(std::string text) {
+    text.resize(std::min(text.find(" LOCATION: "), text.size()));
+    std::string state;
+    for (std::size_t at = text.find(": "); at != text.npos; at = text.find(": ", at + 2)) {
+        const std::string_view word = std::string_view(text).substr(at + 2, 5);
+        if (!is_sqlstate(word) || text.compare(at + 7, 2, ": ") != 0) continue;
+        state = word;
+        text.erase(at + 2, 7);
+        break;
+    }
+    const std::string what = "cannot connect to PostgreSQL: " + text;
+    if (state.starts_with("28") || text.find("no password supplied") != text.npos)
+        return {ErrorCode::unauthorized,
+                what +
+                    "; give the right user and password in the setting `store`: "
+                    "postgres://USER:PASSWORD@HOST/DATABASE",
+                "store"};
+    if (state == "3D000")
+        return {ErrorCode::not_found,
+                what + "; make it with createdb, or name another in the setting `store`", "store"};
+    const bool unreached = state.empty() && text.find("Is the server running") != text.npos;
+    return {ErrorCode::unavailable, what + (unreached ? " The setting `store` names it" : "")};
+}
+
+// What libpq cannot read is a fault of the setting. Its words may repeat the URL, which may hold a
+// password.
+Result<void> check_address(const std::string& url) {
+    char* why = nullptr;
+    PQconninfoOption* const read = ::PQconninfoParse(url.c_str(), &why);
+    const bool good = read != nullptr;
+    std::string text = why ? one_line(why) : "out of memory";
+    ::PQconninfoFree(read);
+    ::PQfreemem(why);
+    if (good) return {};
+    const std::size_t open = text.find('"'), close = text.rfind('"');
+    if (close != open) {
+        const std::string quoted = text.substr(open + 1, close - open - 1);
+        const bool secret = quoted.find('@') != quoted.npos || url.find(quoted) < url.rfind('@');
+        if (secret) text.erase(open, close + 1 - open);
+    }
+    return fail(ErrorCode::invalid_request, "postgres: the URL cannot be read: " + text, "store");
 }
 
 std::string_view field(const pg_result* result, int which) {
@@ -60,9 +114,11 @@ struct PgConnection::Answers {
     bool any_sent = false;
 };
 
-Result<std::unique_ptr<PgConnection>> PgConnection::open(const PgOptions& options) {
+Result<std::unique_ptr<PgConnection>> PgConnection::open(const PgOptions& options,
+                                                         std::chrono::milliseconds within) {
+    const auto until = std::chrono::steady_clock::now() + within;
     std::unique_ptr<PgConnection> made(new PgConnection(options.timeout_ms));
-    PAL_CHECK(made->connect(options));
+    PAL_CHECK(made->connect(options, within));
     // A client that hangs in a transaction must not hold its locks for ever.
     const PgStatement settings{
         "", options.schema.empty()
@@ -74,37 +130,42 @@ Result<std::unique_ptr<PgConnection>> PgConnection::open(const PgOptions& option
     PgCall call{settings};
     call.params.bytes(std::to_string(options.timeout_ms));
     if (!options.schema.empty()) call.params.bytes(options.schema);
-    PAL_CHECK(made->run(call, Commits::no));
+    const std::chrono::nanoseconds left = until - std::chrono::steady_clock::now();
+    PAL_CHECK(made->run(std::span(&call, 1), Commits::no,
+                        std::chrono::ceil<std::chrono::milliseconds>(left)));
     return made;
 }
 
 PgConnection::~PgConnection() = default;
 
-Result<void> PgConnection::connect(const PgOptions& options) {
+Result<void> PgConnection::connect(const PgOptions& options, std::chrono::milliseconds within) {
     // What the URL says comes after our own choices and wins.
     const std::array<const char*, 5> names = {"application_name", "tcp_user_timeout",
                                               "target_session_attrs", "dbname", nullptr};
     const std::string user_timeout = std::to_string(options.timeout_ms);
     const std::array<const char*, 5> values = {"palimpsest", user_timeout.c_str(), "read-write",
                                                options.url.c_str(), nullptr};
+    PAL_CHECK(check_address(options.url));
     connection_ = {::PQconnectStartParams(names.data(), values.data(), 1), &::PQfinish};
-    const std::string what = "cannot connect to PostgreSQL: ";
-    if (!connection_ || ::PQstatus(connection_.get()) == CONNECTION_BAD)
-        return fail(ErrorCode::unavailable, what + failure());
-    const Patience patience(options.connect_timeout_ms, {});
+    const auto refused = [&] { return std::unexpected(refusal_of(failure())); };
+    if (!connection_ || ::PQstatus(connection_.get()) == CONNECTION_BAD) return refused();
+    ::PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
+    const std::int64_t most = std::min<std::int64_t>(options.connect_timeout_ms, within.count());
+    const Patience patience(static_cast<int>(std::max<std::int64_t>(most, 1)), {});
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     while (state != PGRES_POLLING_OK) {
-        if (state == PGRES_POLLING_FAILED) return fail(ErrorCode::unavailable, what + failure());
+        if (state == PGRES_POLLING_FAILED) return refused();
         const short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         if (patience.wait(::PQsocket(connection_.get()), events) != Patience::Outcome::ready)
-            return fail(ErrorCode::unavailable, what + "timed out");
+            return fail(ErrorCode::unavailable, "cannot connect to PostgreSQL: timed out");
         state = ::PQconnectPoll(connection_.get());
     }
     // Notices are for people at a terminal.
     ::PQsetNoticeReceiver(connection_.get(), [](void*, const pg_result*) {}, nullptr);
     if (::PQsetnonblocking(connection_.get(), 1) != 0 ||
         ::PQenterPipelineMode(connection_.get()) != 1)
-        return fail(ErrorCode::unavailable, what + failure());
+        return refused();
+    ::PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
     return {};
 }
 
@@ -229,8 +290,14 @@ Result<void> PgConnection::collect(Answers& answers) {
 }
 
 Result<std::vector<PgTable>> PgConnection::run(std::span<const PgCall> calls, Commits commits) {
+    return run(calls, commits, std::chrono::milliseconds(timeout_ms_));
+}
+
+Result<std::vector<PgTable>> PgConnection::run(std::span<const PgCall> calls, Commits commits,
+                                               std::chrono::milliseconds within) {
     if (broken_) return fail(ErrorCode::unavailable, "the connection to PostgreSQL was lost");
-    Answers answers{commits, Patience(timeout_ms_, {})};
+    const std::int64_t most = std::clamp<std::int64_t>(within.count(), 1, INT32_MAX);
+    Answers answers{commits, Patience(static_cast<int>(most), {})};
     sqlstate_.clear();
     PAL_CHECK(send(calls, answers));
     PAL_CHECK(collect(answers));

@@ -5,6 +5,7 @@
 // connection is never used again. An error says whether something may have been written: a lost
 // connection is `outcome_unknown` where the calls commit, `unavailable` where they do not.
 #pragma once
+#include <chrono>
 #include <memory>
 #include <set>
 #include <span>
@@ -42,7 +43,8 @@ enum class Commits : std::uint8_t { no, yes };
 
 class PgConnection {
 public:
-    static Result<std::unique_ptr<PgConnection>> open(const PgOptions& options);
+    static Result<std::unique_ptr<PgConnection>> open(const PgOptions& options,
+                                                      std::chrono::milliseconds within);
     ~PgConnection();
     PgConnection(const PgConnection&) = delete;
     PgConnection& operator=(const PgConnection&) = delete;
@@ -51,6 +53,9 @@ public:
     // one transaction.
     Result<std::vector<PgTable>> run(std::span<const PgCall> calls, Commits commits);
     Result<PgTable> run(const PgCall& call, Commits commits);
+    // In another time than the options say.
+    Result<std::vector<PgTable>> run(std::span<const PgCall> calls, Commits commits,
+                                     std::chrono::milliseconds within);
 
     // The SQLSTATE of the last error that the server reported; empty: it reported none.
     const std::string& sqlstate() const { return sqlstate_; }
@@ -61,7 +66,7 @@ public:
 private:
     struct Answers;
     explicit PgConnection(int timeout_ms) : timeout_ms_(timeout_ms) {}
-    Result<void> connect(const PgOptions& options);
+    Result<void> connect(const PgOptions& options, std::chrono::milliseconds within);
     Result<void> send(std::span<const PgCall> calls, Answers& answers);
     Result<void> flush(Answers& answers);
     Result<pg_result*> next_result(Answers& answers);

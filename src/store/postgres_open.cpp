@@ -15,7 +15,8 @@ std::unexpected<Error> wrong(std::string what) {
 
 Result<int> parse_timeout(std::string_view text) {
     PAL_TRY(time, parse_duration(text));
-    if (time > std::chrono::hours(1)) return wrong("timeout is at most 1h");
+    if (time <= Duration::zero() || time > std::chrono::hours(1))
+        return wrong("timeout is from 1ms to 1h");
     return static_cast<int>(time.count());
 }
 

@@ -81,8 +81,9 @@ Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connect
     };
     PgTransaction transaction(connection);
     PAL_TRY(found, transaction.run(find_by_name(now(), name)));
-    if (found.rows() == 0) return absent();
-    const PgLog log = read_log(found, 0);
+    PAL_TRY(named, read_named(found));
+    if (!named) return absent();
+    const PgLog& log = *named;
     PAL_TRY(held, hold_family(transaction, now(), log.root));
     if (!held) return std::nullopt;
     const TreeLog* still = held->family.find(log.header().log);

@@ -1,6 +1,7 @@
 #include "store/postgres_rows.h"
 
 #include "base/hash.h"
+#include "base/ids.h"
 #include "core/metadata.h"
 #include "store/entry_guard.h"
 #include "store/epoch_ms.h"
@@ -17,10 +18,10 @@ constexpr std::int64_t minute_ms = 60'000;
 const std::string select_logs = "SELECT " + log_columns_of_l_and_h + ", " + pg_now +
                                 " FROM pal_log l JOIN pal_head h ON h.log = l.log ";
 const PgStatement by_name{
-    "by_name",
-    "SELECT " + log_columns_of_l_and_h + ", " + pg_now +
-        " FROM pal_name n JOIN pal_log l ON l.log = n.log JOIN pal_head h ON h.log = n.log "
-        "WHERE n.tenant = $2::text AND n.id = $3::text"};
+    "by_name", "SELECT " + log_columns_of_l_and_h + ", " + pg_now +
+                   ", n.log, l.log IS NOT NULL AND h.log IS NOT NULL FROM pal_name n "
+                   "LEFT JOIN pal_log l ON l.log = n.log LEFT JOIN pal_head h ON h.log = n.log "
+                   "WHERE n.tenant = $2::text AND n.id = $3::text"};
 const PgStatement by_log{"by_log", select_logs + "WHERE l.log = $2::uuid"};
 const PgStatement by_root{"by_root", select_logs + "WHERE l.root = $2::uuid"};
 
@@ -186,6 +187,15 @@ PgLog read_log(const PgTable& table, std::size_t row) {
     found.log.base_messages = table.number(row, 22);
     found.now = time_of(table.integer(row, log_columns));
     return found;
+}
+
+Result<std::optional<PgLog>> read_named(const PgTable& table) {
+    if (table.rows() == 0) return std::nullopt;
+    if (table.integer(0, log_columns + 2) != 0) return read_log(table, 0);
+    return fail(ErrorCode::internal,
+                "log " + hex(table.uid(0, log_columns + 1)) +
+                    " is damaged: its name is there, its header is not; run `pal doctor` to see "
+                    "what is whole");
 }
 
 PgCall server_time(PgNow now) {

@@ -91,20 +91,57 @@ Result<void> make_version_row(PgConnection& connection, const PgOptions& options
     return execute(connection, "INSERT INTO pal_schema VALUES(true, 0) ON CONFLICT DO NOTHING");
 }
 
-Result<std::optional<std::int64_t>> version_of(PgConnection& connection, const char* sql) {
-    const PgStatement statement{"", sql};
+std::unexpected<Error> not_ours(const std::string& table) {
+    return fail(ErrorCode::invalid_request,
+                "this PostgreSQL database has a table " + table +
+                    " that is not ours: keep the store apart with ?schema=NAME in its URL. "
+                    "Nothing was changed",
+                "store");
+}
+
+Result<std::optional<std::int64_t>> version_of(PgConnection& connection, const std::string& rest) {
+    const PgStatement statement{"", "SELECT version::bigint FROM pal_schema WHERE one" + rest};
     const Result<PgTable> found = connection.run(PgCall{statement}, Commits::no);
-    if (!found && connection.sqlstate() == "42P01") return std::nullopt;  // no such table
+    const std::string& state = connection.sqlstate();
+    if (!found && state == "42P01") return std::nullopt;  // no such table
+    // Other columns, or values of other kinds.
+    if (!found && state != "42501" && (state.starts_with("42") || state.starts_with("22")))
+        return not_ours("pal_schema");
     if (!found) return std::unexpected(found.error());
     if (found->rows() == 0) return std::nullopt;
     return found->integer(0, 0);
 }
 
+// A table or the like under one of our names where ours would be made.
+Result<std::optional<std::string>> taken_name(PgConnection& connection) {
+    const PgStatement statement{
+        "",
+        "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = "
+        "pg_catalog.to_regnamespace(quote_ident(current_schema())) AND relname IN ("
+        "'pal_name', 'pal_log', 'pal_head', 'pal_entry', 'pal_body', 'pal_once', 'pal_record', "
+        "'pal_record_version') ORDER BY relname LIMIT 1"};
+    PAL_TRY(found, connection.run(PgCall{statement}, Commits::no));
+    if (found.rows() == 0) return std::nullopt;
+    return std::string(found.bytes(0, 0));
+}
+
+// Where there is no version there must be nothing of ours, unless another makes it right now.
+Result<void> check_names_are_free(PgConnection& connection) {
+    PAL_TRY(taken, taken_name(connection));
+    if (!taken) return {};
+    PAL_TRY(version, version_of(connection, ""));
+    if (version) return {};
+    return not_ours(*taken);
+}
+
 Result<void> migrate(PgConnection& connection) {
-    PAL_TRY(version, version_of(connection, "SELECT version FROM pal_schema FOR UPDATE"));
+    PAL_TRY(version, version_of(connection, " FOR UPDATE"));
     for (std::int64_t step = version.value_or(0); step < postgres_schema_version; ++step)
-        for (std::size_t i = 0; i < migrations[step].count; ++i)
-            PAL_CHECK(execute(connection, migrations[step].statements[i]));
+        for (std::size_t i = 0; i < migrations[step].count; ++i) {
+            const Result<void> done = execute(connection, migrations[step].statements[i]);
+            if (!done && connection.sqlstate() == "42P07") return not_ours("with one of our names");
+            if (!done) return done;
+        }
     return execute(connection, "UPDATE pal_schema SET version = greatest(version, " +
                                    std::to_string(postgres_schema_version) + ")");
 }
@@ -113,9 +150,13 @@ Result<void> migrate(PgConnection& connection) {
 
 Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& options,
                                      bool create) {
-    PAL_TRY(version, version_of(connection, "SELECT version FROM pal_schema"));
+    PAL_TRY(version, version_of(connection, ""));
     if (!version && !create)
-        return fail(ErrorCode::not_found, "there is no store in this PostgreSQL database");
+        return fail(ErrorCode::not_found,
+                    "there is no store in this PostgreSQL database" +
+                        (options.schema.empty() ? "" : ", in the schema " + options.schema) +
+                        ": `pal append` or `pal serve` makes one; or name another in the setting "
+                        "`store`");
     if (version && *version > postgres_schema_version)
         return fail(ErrorCode::invalid_request,
                     "the tables have schema version " + std::to_string(*version) +
@@ -126,6 +167,7 @@ Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& 
                     "the tables have schema version 1, whose entries have no checksums; copy them "
                     "with the program that made them");
     if (version == postgres_schema_version) return {};
+    if (!version) PAL_CHECK(check_names_are_free(connection));
     if (!version) PAL_CHECK(make_version_row(connection, options));
     PAL_CHECK(execute(connection, "BEGIN"));
     const Result<void> done = migrate(connection);

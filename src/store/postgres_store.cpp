@@ -93,9 +93,12 @@ Result<void> add_entries_of(const PgTable& table, const ReadQuery& query,
 
 PostgresStore::PostgresStore(Options options)
     : options_(std::move(options)),
-      pool_([this] { return PgConnection::open(options_.connection); },
-            {.connections = options_.connection.connections,
-             .wait = std::chrono::milliseconds(options_.connection.timeout_ms)}) {}
+      pool_(
+          [this](std::chrono::milliseconds within) {
+              return PgConnection::open(options_.connection, within);
+          },
+          {.connections = options_.connection.connections,
+           .wait = std::chrono::milliseconds(options_.connection.timeout_ms)}) {}
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(Options options) {
     std::unique_ptr<PostgresStore> store(new PostgresStore(std::move(options)));
@@ -134,13 +137,22 @@ bool PostgresStore::another_was_faster(const PgConnection& connection) {
 }
 
 Result<std::vector<PgTable>> PostgresStore::ask(const std::vector<PgCall>& calls) {
-    {
-        PAL_TRY(connection, pool_.borrow());
-        auto tables = connection->run(calls, Commits::no);
-        if (tables || !connection->is_broken()) return tables;
+    return ask(calls, std::chrono::milliseconds(options_.connection.timeout_ms));
+}
+
+Result<std::vector<PgTable>> PostgresStore::ask(const std::vector<PgCall>& calls,
+                                                std::chrono::milliseconds within) {
+    using SteadyClock = std::chrono::steady_clock;
+    const SteadyClock::time_point until = SteadyClock::now() + within;
+    const auto left = [&] {
+        return std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now());
+    };
+    for (bool again = false;; again = true) {
+        PAL_TRY(connection, pool_.borrow(left()));
+        auto tables = connection->run(calls, Commits::no, left());
+        const bool dead = !tables && connection->is_broken();
+        if (!dead || again || left() <= std::chrono::milliseconds(0)) return tables;
     }
-    PAL_TRY(another, pool_.borrow());
-    return another->run(calls, Commits::no);
 }
 
 Result<PgTable> PostgresStore::ask(const PgCall& call) {
@@ -153,10 +165,8 @@ Result<PgTable> PostgresStore::ask(const PgCall& call) {
 Result<Header> PostgresStore::head(const ConversationId& name) {
     PAL_CHECK(check_name(name));
     PAL_TRY(found, ask(find_by_name(now(), name)));
-    if (found.rows() > 0) {
-        PgLog log = read_log(found, 0);
-        if (!expired(log.header(), log.now)) return std::move(log.log.header);
-    }
+    PAL_TRY(log, read_named(found));
+    if (log && !expired(log->header(), log->now)) return std::move(log->log.header);
     return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
 }
 

@@ -36,6 +36,10 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
+    // Also what rows of one table say against those of another; repair() gives a log back its name.
+    Result<CheckReport> check(std::span<const std::string> tenants) override;
+    Result<CheckReport> repair(std::span<const std::string> tenants) override;
+    Result<Contents> contents() override;
 
     // The one that appends to a conversation that is there; benchmarks hand it to pgbench.
     static const PgStatement& append_statement();
@@ -43,8 +47,11 @@ public:
 private:
     explicit PostgresStore(Options options);
     PgNow now() const;
-    // A read is repeated once on another connection when the first one turns out to be dead.
+    // A read is repeated once on another connection when the first one turns out to be dead; all of
+    // it in the time that the options give, or in that which a long one needs.
     Result<std::vector<PgTable>> ask(const std::vector<PgCall>& calls);
+    Result<std::vector<PgTable>> ask(const std::vector<PgCall>& calls,
+                                     std::chrono::milliseconds within);
     Result<PgTable> ask(const PgCall& call);
     // Runs `attempt` until it gives something: nothing means that another was faster.
     template <class T>
@@ -84,6 +91,14 @@ private:
     Result<std::optional<bool>> scrub_locked(PgConnection& connection,
                                              std::span<const Replacement> replacements);
     Result<Page> list_forks(const ListQuery& query);
+
+    // checking
+    Result<PgTable> ask_long(const PgCall& call);
+    Result<CheckReport> check_tables(std::span<const std::string> tenants, bool repair);
+    Result<void> check_heads(const std::optional<std::string>& tenant, CheckReport& report);
+    Result<void> check_names(const std::optional<std::string>& tenant, bool repair,
+                             CheckReport& report);
+    Result<void> check_orphans(const std::optional<std::string>& tenant, CheckReport& report);
 
     Options options_;
     Durability durability_;

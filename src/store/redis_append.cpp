@@ -48,6 +48,7 @@ struct RedisStore::Pending {
     std::string made = {}, name_value = {};  // how it is made, over what the name key says
     std::string version = {}, parent = {};   // of the tree, for a fork
     std::optional<Error> refusal = {};       // of the patch
+    std::optional<std::string> owner = {};   // before the patch
     bool shares = false;                     // names or keeps payloads that are stored once
 };
 
@@ -145,6 +146,7 @@ Result<std::optional<Appended>> RedisStore::write_patched(Pending& pending,
         return std::unexpected(header.error());
     if (header) {
         pending.guard = std::to_string(header->revision);
+        pending.owner = header->owner;
         const Result<void> patched = apply_patch(*header, pending.batch.patch);
         if (patched) pending.fields = patched_fields(*header, pending.batch.patch);
         if (!patched) pending.refusal = patched.error();
@@ -158,6 +160,8 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
     const std::string& what = reply.at(1);
     if (what == "ok" || what == "again") {
         PAL_TRY(done, finished(pending, at, reply, !pending.made.empty()));
+        if (what == "ok" && pending.owner && *pending.owner != done.header.owner)
+            leave_owner(done.header, at.place, *pending.owner);
         return done;
     }
     if (what == "absent") return absent(pending, fresh);

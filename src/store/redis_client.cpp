@@ -89,25 +89,37 @@ RedisClient::RedisClient(RedisOptions options, ReplicaWait wait)
 Result<std::unique_ptr<RedisClient>> RedisClient::open(RedisOptions options, ReplicaWait wait) {
     std::unique_ptr<RedisClient> client(new RedisClient(std::move(options), wait));
     if (client->options_.cluster) PAL_CHECK(client->refresh());
-    if (wait.all) PAL_CHECK(client->count_replicas());
+    if (wait.asked()) PAL_CHECK(client->count_replicas(wait));
     return client;
 }
 
 // All that are there when the store is opened. One that fails later is still waited for: what it
-// has not confirmed could be lost with the master.
-Result<void> RedisClient::count_replicas() {
+// has not confirmed could be lost with the master. With fewer than are asked for no write could be
+// acknowledged.
+Result<void> RedisClient::count_replicas(ReplicaWait wait) {
     PAL_TRY(replies, ask_masters({"INFO", "replication"}));
+    std::size_t fewest = SIZE_MAX;
     for (const RedisReply& reply : replies) {
+        if (reply.is_error()) return std::unexpected(error_of_redis(reply));
         std::size_t count = 0;
         const std::size_t at = reply.text.find("connected_slaves:");
         if (at != reply.text.npos)
             std::from_chars(reply.text.data() + at + 17, reply.text.data() + reply.text.size(),
                             count);
-        wait_count_ = std::max(wait_count_, count);
+        if (wait.all) wait_count_ = std::max(wait_count_, count);
+        fewest = std::min(fewest, count);
     }
-    if (wait_count_ > 0) return {};
+    if (wait.all && wait_count_ == 0)
+        return fail(ErrorCode::invalid_request,
+                    "redis: wait=all needs replicas and there are none; leave it out, or add some",
+                    "store");
+    if (wait.all || fewest >= wait_count_) return {};
     return fail(ErrorCode::invalid_request,
-                "redis: wait=all needs replicas and there are none; leave it out, or add some");
+                "redis: wait=" + std::to_string(wait_count_) + " needs as many replicas, and " +
+                    std::to_string(fewest) +
+                    " are connected, so that no write could be confirmed; connect them, or ask "
+                    "for fewer",
+                "store");
 }
 
 RedisClient::Pool& RedisClient::pool_of(const RedisNode& node) {
@@ -115,7 +127,9 @@ RedisClient::Pool& RedisClient::pool_of(const RedisNode& node) {
     std::unique_ptr<Pool>& pool = pools_[node];
     if (!pool)
         pool = std::make_unique<Pool>(
-            [this, node] { return RedisConnection::open(options_, node); },
+            [this, node](std::chrono::milliseconds within) {
+                return RedisConnection::open(options_, node, within);
+            },
             Pool::Limits{.connections = options_.connections,
                          .wait = std::chrono::milliseconds(options_.timeout_ms)});
     return *pool;
@@ -145,6 +159,11 @@ Result<void> RedisClient::refresh() {
         const auto replies = (*connection)->run(std::span(&ask, 1), Effect::reads);
         if (!replies) continue;
         if (replies->front().is_error()) last = error_of_redis(replies->front());
+        if (replies->front().text.find("cluster support disabled") != std::string::npos)
+            return fail(ErrorCode::invalid_request,
+                        "Redis at " + node.text() +
+                            " is no node of a cluster: leave cluster=1 out of the setting `store`",
+                        "store");
         if (auto map = SlotMap::parse(replies->front(), node)) {
             const std::lock_guard hold(mutex_);
             slots_ = std::move(*map);
@@ -181,9 +200,9 @@ void RedisClient::add_words(const RedisCommand& command, bool whole,
 Result<RedisReply> RedisClient::confirmed(RedisReply reply, const RedisReply& replicas) const {
     if (reply.is_error() || std::cmp_greater_equal(replicas.number, wait_count_)) return reply;
     return fail(ErrorCode::outcome_unknown,
-                "written, but only " + std::to_string(replicas.number) + " of " +
-                    std::to_string(wait_count_) +
-                    " replicas have confirmed it in time: repeat the call with the same key");
+                "only " + std::to_string(replicas.number) + " of " + std::to_string(wait_count_) +
+                    " replicas have confirmed it in time: it may be kept, or be lost with its "
+                    "server; repeat the call with the same key");
 }
 
 // Once to one node.
@@ -281,19 +300,40 @@ Result<std::vector<RedisReply>> RedisClient::run_all(const std::vector<RedisComm
     return all;
 }
 
+std::vector<RedisNode> RedisClient::masters() const {
+    if (!options_.cluster) return {options_.nodes.front()};
+    const std::lock_guard hold(mutex_);
+    return slots_.masters();
+}
+
 Result<std::vector<RedisReply>> RedisClient::ask_masters(const std::vector<std::string>& words) {
-    std::vector<RedisNode> nodes = options_.nodes;
-    if (options_.cluster) {
-        const std::lock_guard hold(mutex_);
-        nodes = slots_.masters();
-    }
     std::vector<RedisReply> replies;
-    for (const RedisNode& node : nodes) {
+    for (const RedisNode& node : masters()) {
         PAL_TRY(connection, pool_of(node).borrow());
         PAL_TRY(got, connection->run(std::span(&words, 1), Effect::reads));
         replies.push_back(std::move(got.front()));
     }
     return replies;
+}
+
+Result<void> RedisClient::each_key(const std::string& pattern,
+                                   const std::function<void(const std::string&)>& visit) {
+    if (options_.cluster) PAL_CHECK(refresh());
+    for (const RedisNode& node : masters()) {
+        std::string cursor = "0";
+        do {
+            const Words words{"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"};
+            PAL_TRY(connection, pool_of(node).borrow());
+            PAL_TRY(got, connection->run(std::span(&words, 1), Effect::reads));
+            const RedisReply& page = got.front();
+            if (page.is_error()) return std::unexpected(error_of_redis(page));
+            if (page.items.size() != 2)
+                return fail(ErrorCode::unavailable, "the server does not answer SCAN as Redis");
+            cursor = page.at(0);
+            for (const RedisReply& found : page.items[1].items) visit(found.text);
+        } while (cursor != "0");
+    }
+    return {};
 }
 
 }  // namespace palimpsest

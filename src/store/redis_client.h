@@ -5,6 +5,7 @@
 // READONLY mean that nothing was done: they are followed, or tried again after a pause, until the
 // time is up (`unavailable`). What was sent to a node that then was lost is never sent again.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,6 +51,10 @@ public:
     Result<std::vector<RedisReply>> run_all(const std::vector<RedisCommand>& commands);
     // Asks every master; the answers in no order.
     Result<std::vector<RedisReply>> ask_masters(const std::vector<std::string>& words);
+    // Every key of every master that matches, in no order; one that is on its way from node to node
+    // may come twice or not at all.
+    Result<void> each_key(const std::string& pattern,
+                          const std::function<void(const std::string& key)>& visit);
     std::size_t replicas_waited_for() const { return wait_count_; }
 
 private:
@@ -57,9 +62,10 @@ private:
     using Words = std::vector<std::string>;
     RedisClient(RedisOptions options, ReplicaWait wait);
     Result<void> refresh();
-    Result<void> count_replicas();
+    Result<void> count_replicas(ReplicaWait wait);
     Pool& pool_of(const RedisNode& node);
     RedisNode node_of(std::string_view key) const;
+    std::vector<RedisNode> masters() const;
     RedisNode redirected(const RedisReply& reply, const RedisNode& asked);
 
     struct Attempt;

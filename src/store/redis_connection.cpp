@@ -15,11 +15,20 @@ RedisConnection::RedisConnection(Stream stream, const RedisOptions& options, Red
     : stream_(std::move(stream)), node_(std::move(node)), timeout_ms_(options.timeout_ms) {}
 
 Result<std::unique_ptr<RedisConnection>> RedisConnection::open(const RedisOptions& options,
-                                                               const RedisNode& node) {
-    const Patience patience(options.connect_timeout_ms, {});
+                                                               const RedisNode& node,
+                                                               std::chrono::milliseconds within) {
+    const std::int64_t most = std::min<std::int64_t>(options.connect_timeout_ms, within.count());
+    const Patience patience(static_cast<int>(std::max<std::int64_t>(most, 1)), {});
     const Url url{.tls = options.tls, .host = node.host, .port = node.port, .path = ""};
-    PAL_TRY(stream, Stream::connect(url, options.ca_file, std::nullopt, patience));
-    std::unique_ptr<RedisConnection> made(new RedisConnection(std::move(stream), options, node));
+    auto stream = Stream::connect(url, options.ca_file, std::nullopt, patience);
+    if (!stream) {
+        const bool nobody = stream.error().message.find("refused") != std::string::npos;
+        if (nobody)
+            stream.error().message +=
+                "; is Redis running there? The setting `store` names its place";
+        return std::unexpected(std::move(stream).error());
+    }
+    std::unique_ptr<RedisConnection> made(new RedisConnection(std::move(*stream), options, node));
     PAL_CHECK(made->greet(options));
     return made;
 }
@@ -38,7 +47,10 @@ Result<void> RedisConnection::greet(const RedisOptions& options) {
         const bool refused =
             reply.is_error("WRONGPASS") || reply.is_error("NOAUTH") || reply.is_error("NOPERM");
         return fail(refused ? ErrorCode::unauthorized : ErrorCode::unavailable,
-                    "Redis at " + node_.text() + " refuses us: " + reply.text);
+                    "Redis at " + node_.text() + " refuses us: " + reply.text +
+                        (refused ? "; give user and password in the setting `store`: "
+                                   "redis://USER:PASSWORD@HOST"
+                                 : ""));
     }
     return {};
 }

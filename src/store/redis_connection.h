@@ -4,6 +4,7 @@
 // connection is never used again, so no reply ever reaches another request. A lost connection is
 // `outcome_unknown` where a command writes, `unavailable` where none does.
 #pragma once
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,7 +40,8 @@ enum class Effect : std::uint8_t { reads, writes };
 class RedisConnection {
 public:
     static Result<std::unique_ptr<RedisConnection>> open(const RedisOptions& options,
-                                                         const RedisNode& node);
+                                                         const RedisNode& node,
+                                                         std::chrono::milliseconds within);
 
     // As many replies as commands, error replies among them.
     Result<std::vector<RedisReply>> run(std::span<const std::vector<std::string>> commands,

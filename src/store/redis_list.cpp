@@ -39,28 +39,45 @@ std::string RedisStore::expiry_key(std::string_view tag) const {
     return key("x" + std::to_string(slot_of(tag) % expiry_shards), "x");
 }
 
+// All of them, or what is not as it was.
+std::vector<RedisCommand> RedisStore::listing_writes(const Header& header, const RedisPlace& place,
+                                                     const IndexedTimes* before) const {
+    const std::string tag = index_tag(header.name.tenant);
+    const std::string member = member_of(place.log, place.tag);
+    std::vector<RedisCommand> commands;
+    const auto add = [&](std::string in, std::int64_t score) {
+        std::vector<std::string> words{"ZADD", in, std::to_string(score), member};
+        commands.push_back({.key = std::move(in), .words = std::move(words)});
+    };
+    if (!before) add(key(tag, "c"), ms_of(header.created));
+    if (!before || before->owner != header.owner)
+        add(key(tag, "o:" + escaped(header.owner)), ms_of(header.created));
+    add(key(tag, "u"), ms_of(header.updated) / minute_ms);
+    add(key(tag, "a"), ms_of(header.accessed) / minute_ms);
+    if (header.expires) add(expiry_key(place.tag), ms_of(*header.expires) / minute_ms);
+    return commands;
+}
+
 void RedisStore::index(const std::string& name_tag, KnownConversation known) {
     const Header& header = *known.header;
     IndexedTimes times{ms_of(header.updated) / minute_ms, ms_of(header.accessed) / minute_ms,
                        header.expires ? ms_of(*header.expires) / minute_ms : -1, header.owner};
     if (known.indexed != times) {
-        const std::string tag = index_tag(header.name.tenant);
-        const std::string member = member_of(known.place.log, known.place.tag);
-        std::vector<RedisCommand> commands;
-        const auto add = [&](std::string in, std::int64_t score) {
-            std::vector<std::string> words{"ZADD", in, std::to_string(score), member};
-            commands.push_back({.key = std::move(in), .words = std::move(words)});
-        };
-        if (!known.indexed) add(key(tag, "c"), ms_of(header.created));
-        if (!known.indexed || known.indexed->owner != header.owner)
-            add(key(tag, "o:" + escaped(header.owner)), ms_of(header.created));
-        add(key(tag, "u"), times.updated_minute);
-        add(key(tag, "a"), times.accessed_minute);
-        if (header.expires) add(expiry_key(known.place.tag), times.expires_minute);
+        const auto commands =
+            listing_writes(header, known.place, known.indexed ? &*known.indexed : nullptr);
         // What could not be written is written by the next that comes along.
         if (client_->run_all(commands)) known.indexed = std::move(times);
     }
     places_.keep(name_tag, std::move(known));
+}
+
+// Best effort, as all of the listings; doctor finds what stays behind.
+void RedisStore::leave_owner(const Header& header, const RedisPlace& place,
+                             const std::string& owner) {
+    const std::string in = key(index_tag(header.name.tenant), "o:" + escaped(owner));
+    (void)client_->run({.key = in,
+                        .words = {"ZREM", in, member_of(place.log, place.tag)},
+                        .effect = Effect::writes});
 }
 
 Result<void> RedisStore::unindex(const TreeLog& log, const std::string& tag) {
@@ -261,46 +278,6 @@ Result<std::size_t> RedisStore::sweep(std::size_t limit) {
         went += gone;
     }
     return went;
-}
-
-// ---- checking -----------------------------------------------------------------------------------
-
-// What the server itself has forgotten stays in the sets until the sweep; that is no fault.
-Result<void> RedisStore::check_listing(const std::string& in, bool repair, CheckReport& report) {
-    PAL_TRY(members, client_->run({.key = in, .words = {"ZRANGE", in, "0", "-1"}}));
-    for (const RedisReply& member : members.items) {
-        const auto place = parse_name_key(member.text, "");
-        if (place) {
-            const std::string h = key(place->place.tag, "h:" + hex(place->place.log));
-            const std::string x = expiry_key(place->place.tag);
-            PAL_TRY(there, client_->run({.key = h, .words = {"EXISTS", h}}));
-            PAL_TRY(due, client_->run({.key = x, .words = {"ZSCORE", x, member.text}}));
-            if (there.number == 1 || !due.is_nil()) continue;
-        }
-        report.findings.push_back({"listing", in,
-                                   "\"" + member.text + "\" names no conversation" +
-                                       (repair ? "; it was taken out" : "")});
-        if (repair)
-            PAL_CHECK(client_->run(
-                {.key = in, .words = {"ZREM", in, member.text}, .effect = Effect::writes}));
-    }
-    return {};
-}
-
-Result<CheckReport> RedisStore::check_listings(std::span<const std::string> tenants, bool repair) {
-    PAL_TRY(report, Store::check(tenants));
-    for (const std::string& tenant : tenants)
-        for (const std::string_view sort : sort_keys)
-            PAL_CHECK(check_listing(key(index_tag(tenant), std::string(sort)), repair, report));
-    return report;
-}
-
-Result<CheckReport> RedisStore::check(std::span<const std::string> tenants) {
-    return check_listings(tenants, false);
-}
-
-Result<CheckReport> RedisStore::repair(std::span<const std::string> tenants) {
-    return check_listings(tenants, true);
 }
 
 }  // namespace palimpsest

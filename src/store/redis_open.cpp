@@ -1,4 +1,6 @@
 // Reads the options of `redis:` and `rediss:` (the same over TLS) from the URL.
+#include <unistd.h>
+
 #include <charconv>
 #include <string>
 
@@ -43,7 +45,8 @@ Result<void> set_wait(ReplicaWait& wait, std::string_view value) {
 
 Result<void> set_time(int& ms, std::string_view value) {
     PAL_TRY(time, parse_duration(value));
-    if (time > std::chrono::hours(1)) return wrong("timeout is at most 1h");
+    if (time <= Duration::zero() || time > std::chrono::hours(1))
+        return wrong("timeout is from 1ms to 1h");
     ms = static_cast<int>(time.count());
     return {};
 }
@@ -155,6 +158,9 @@ namespace {
 
 Result<std::unique_ptr<Store>> open_it(const std::string& url, const StoreOptions& options) {
     PAL_TRY(chosen, read_redis_url(url));
+    const std::string& ca = chosen.connection.ca_file;
+    if (!ca.empty() && ::access(ca.c_str(), R_OK) != 0)
+        return wrong("the file that ca names cannot be read: " + ca);
     chosen.clock = options.clock;
     PAL_TRY(store, RedisStore::open(std::move(chosen)));
     return std::unique_ptr<Store>(std::move(store));

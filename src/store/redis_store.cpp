@@ -85,48 +85,6 @@ Result<Time> RedisStore::server_time() {
     return time_of(number_in(reply.at(0)) * 1000 + number_in(reply.at(1)) / 1000);
 }
 
-// What an acknowledgement is worth is the servers' setting; we read it and say it.
-Result<void> RedisStore::learn_durability() {
-    std::map<std::string, std::string> least;
-    for (const char* name :
-         {"appendonly", "appendfsync", "save", "maxmemory", "maxmemory-policy"}) {
-        PAL_TRY(replies, client_->ask_masters({"CONFIG", "GET", name}));
-        for (const RedisReply& reply : replies) {
-            const std::string value = reply.items.size() > 1 ? reply.at(1) : "unknown";
-            const auto [at, fresh] = least.emplace(name, value);
-            if (!fresh && at->second != value) at->second = "not the same on all nodes";
-        }
-    }
-    const bool evicts = least["maxmemory"] != "0" && least["maxmemory"] != "unknown" &&
-                        least["maxmemory-policy"] != "noeviction";
-    if (evicts && !options_.eviction_allowed)
-        return fail(ErrorCode::invalid_request,
-                    "Redis is set to forget keys when memory runs out (maxmemory-policy " +
-                        least["maxmemory-policy"] +
-                        "): set it to noeviction, or say eviction=allow and accept the loss",
-                    "store");
-    const bool logged = least["appendonly"] == "yes";
-    const bool synced = logged && least["appendfsync"] == "always";
-    durability_.process_killed = logged;
-    durability_.power_cut = synced;
-    durability_.level = options_.connection.cluster ? "Redis Cluster, " : "Redis, ";
-    if (synced) durability_.level += "synced before every acknowledgement";
-    if (logged && !synced)
-        durability_.level +=
-            "appendfsync=" + least["appendfsync"] + ": a power cut loses the newest writes";
-    if (!logged)
-        durability_.level +=
-            "no append-only file: a crash of the server loses what came after its "
-            "last snapshot";
-    const std::size_t waits = client_->replicas_waited_for();
-    if (waits > 0)
-        durability_.level += "; " + std::to_string(waits) + " replicas confirm each write";
-    if (waits == 0 && options_.connection.cluster)
-        durability_.level += "; a failover may lose the newest writes (wait=0)";
-    if (evicts) durability_.level += "; keys may be evicted";
-    return {};
-}
-
 // ---- finding ------------------------------------------------------------------------------------
 
 Result<std::optional<NameKey>> RedisStore::name_key(const std::string& tag) {

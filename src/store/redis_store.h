@@ -41,9 +41,12 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
-    // Also the listings; repair() takes out of them what names no conversation.
+    // Looks at every key of the prefix: names, pointers, listings and records against the headers,
+    // and entries that have none. repair() writes anew what the headers say, and takes out of the
+    // listings what names no conversation.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
+    Result<Contents> contents() override;
 
 private:
     RedisStore(Options options, std::unique_ptr<RedisClient> client);
@@ -107,6 +110,9 @@ private:
 
     // ---- listings
     void index(const std::string& name_tag, KnownConversation known);
+    std::vector<RedisCommand> listing_writes(const Header& header, const RedisPlace& place,
+                                             const IndexedTimes* before) const;
+    void leave_owner(const Header& header, const RedisPlace& place, const std::string& owner);
     Result<void> unindex(const TreeLog& log, const std::string& tag);
     std::string expiry_key(std::string_view tag) const;
     struct Member {
@@ -121,8 +127,23 @@ private:
     Result<Page> list_owned(const ListQuery& query);
     Result<Page> list_forks(const ListQuery& query);
     void put_right(const Member& member, const TreeLog& log, const ListQuery& query);
-    Result<void> check_listing(const std::string& in, bool repair, CheckReport& report);
-    Result<CheckReport> check_listings(std::span<const std::string> tenants, bool repair);
+
+    // ---- checking
+    struct Census;
+    struct Faults;
+    struct Check;
+    Result<void> each_key(
+        const std::function<void(const std::string& tag, const std::string& rest)>& visit);
+    Result<Census> take_census();
+    Result<CheckReport> check_keys(std::span<const std::string> tenants, bool repair);
+    Result<Faults> faults_of(const TreeLog& log, const RedisPlace& place);
+    Result<void> mend(const TreeLog& log, const RedisPlace& place, Faults& faults);
+    Result<void> check_place(const RedisPlace& place, Check& check, bool first_look);
+    Result<void> check_entries(const RedisPlace& place, Check& check);
+    static void note_faults(const TreeLog& log, const Faults& faults, Check& check);
+    Result<void> check_orphan(const RedisPlace& place, Check& check);
+    Result<void> check_listing(const std::string& in, Check& check);
+    Result<void> check_space(const std::string& tag, Check& check);
 
     // ---- records
     Result<std::string> draw_version(bool also_when_full);
@@ -147,6 +168,7 @@ private:
     RedisScripts scripts_;
     RedisPlaces places_;
     Durability durability_;
+    bool part_of_cluster_ = false;  // and used without the rest of it
     std::atomic<std::uint64_t> calls_ = 0;
 };
 

@@ -90,11 +90,15 @@ Result<std::unique_ptr<Store>> SealedStore::open(std::unique_ptr<Store> inner,
         return std::unexpected(marker.error());
     if (!marker) {
         PAL_TRY(empty, is_empty(*inner));
-        if (!empty)
+        // What another process has put into it since we looked came after the marker.
+        if (!empty) marker = inner->get_record(record_of_store());
+        if (!empty && !marker)
             return fail(ErrorCode::invalid_request,
                         "this store is not encrypted, and what is in it stays as it is: copy it "
                         "into a new one with `pal copy --to URL --to-encryption-key SOURCE`",
                         "encryption_key");
+    }
+    if (!marker) {
         const SealKey key = SealKey::random();
         const auto made = inner->put_record({.key = record_of_store(),
                                              .value = wrap(masters.front(), record_of_store(), key),
@@ -167,12 +171,30 @@ Result<SealKey> SealedStore::make_key(const std::string& tenant, const LogId& lo
     return key;
 }
 
+// A key is made before its log, so a sweep elsewhere may have taken it for one whose log is gone.
+// Either that sweep sees the log after it has removed the key, and puts it back; or it has removed
+// it by now, and we do.
+void SealedStore::keep_key(const std::string& tenant, const LogId& log, const SealKey& key) {
+    const RecordKey at = record_of(tenant, log);
+    const auto there = inner_->get_record(at);
+    if (!there && there.error().code == ErrorCode::not_found)
+        (void)inner_->put_record(
+            {.key = at, .value = wrap(masters_.front(), at, key), .expected = 0});
+}
+
 // A key goes with its log, for good.
 Result<void> SealedStore::forget_if_gone(const std::string& tenant, const LogId& log) {
+    const RecordKey at = record_of(tenant, log);
     const auto header = inner_->head(log);
     if (header) return {};
     if (header.error().code != ErrorCode::not_found) return std::unexpected(header.error());
-    PAL_CHECK(inner_->put_record({.key = record_of(tenant, log), .purge = true}));
+    const auto kept = inner_->get_record(at);
+    if (!kept && kept.error().code != ErrorCode::not_found) return std::unexpected(kept.error());
+    if (kept) PAL_CHECK(inner_->put_record({.key = at, .purge = true}));
+    if (kept && inner_->head(log)) {
+        (void)inner_->put_record({.key = at, .value = kept->value, .expected = 0});
+        return {};
+    }
     const std::lock_guard hold(mutex_);
     keys_.erase(log);
     return {};

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "core/metadata.h"
+#include "store/log_check.h"
 #include "store/rules.h"
 #include "store/sealed_content.h"
 
@@ -138,9 +139,11 @@ Result<Appended> SealedStore::append_once(const ConversationId& name, const Batc
                            (now && (now->log != before.log || now->end != before.end ||
                                     now->revision != before.revision));
         again = done.error().code == ErrorCode::conflict && moved && !batch.fork;
-        if (creates && !again) PAL_CHECK(forget_if_gone(name.tenant, before.log));
+        const bool unknown = done.error().code == ErrorCode::outcome_unknown;
+        if (creates && !again && !unknown) PAL_CHECK(forget_if_gone(name.tenant, before.log));
         return done;
     }
+    if (done->created) keep_key(name.tenant, before.log, key);
     PAL_TRY(plain, unsealed(std::move(done->header)));
     done->header = std::move(plain);
     return done;
@@ -220,7 +223,8 @@ Result<void> SealedStore::check_tenant(const std::string& tenant, CheckReport& r
 
 Result<CheckReport> SealedStore::check(std::span<const std::string> tenants) {
     PAL_TRY(report, inner_->check(tenants));
-    for (const std::string& tenant : tenants) PAL_CHECK(check_tenant(tenant, report));
+    PAL_TRY(wanted, tenants_or_all(*inner_, tenants));
+    for (const std::string& tenant : wanted) PAL_CHECK(check_tenant(tenant, report));
     return std::move(report);
 }
 

@@ -62,6 +62,7 @@ private:
         : inner_(std::move(inner)), masters_(std::move(masters)), store_key_(store_key) {}
     Result<SealKey> key_of(const std::string& tenant, const LogId& log);
     Result<SealKey> make_key(const std::string& tenant, const LogId& log);
+    void keep_key(const std::string& tenant, const LogId& log, const SealKey& key);
     Result<void> forget_if_gone(const std::string& tenant, const LogId& log);
     Result<Header> unsealed(Header header);
     Result<Appended> append_once(const ConversationId& name, const Batch& batch, bool& again);

@@ -93,6 +93,16 @@ TEST(cluster_failover, with_wait_nothing_acknowledged_is_lost_when_a_node_fails)
               << std::endl;
 }
 
+TEST(cluster_node, that_is_used_without_the_others_says_so) {
+    RedisCluster& cluster = *running().cluster;
+    const auto store =
+        open_good("redis://127.0.0.1:" + std::to_string(cluster.nodes()[0]->port()) + "/0");
+    EXPECT_NE(store->durability().level.find("a node of a Redis Cluster"), std::string::npos);
+    const auto contents = store->contents();
+    ASSERT_FALSE(contents) << "it has some of the keys only";
+    EXPECT_NE(contents.error().message.find("cluster=1"), std::string::npos);
+}
+
 TEST(cluster_slots, slots_that_move_under_load_lose_and_double_nothing) {
     RedisCluster& cluster = *running().cluster;
     const std::string url = unique(cluster.url());

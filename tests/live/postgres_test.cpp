@@ -33,6 +33,7 @@ public:
                         " -U postgres postgres -v ON_ERROR_STOP=1 -qc \"set search_path to " +
                         schema.substr(0, schema.find('&')) + "; " + sql + "\"");
     }
+    Store& store() { return *store_; }
     Result<std::vector<Entry>> read(const char* id) { return store_->read(logs_[id], {}); }
     // What doctor would say, as WHAT of WHERE.
     std::vector<std::string> findings() {
@@ -79,6 +80,127 @@ TEST(postgres_damage, a_missing_entry_is_noticed_and_named) {
     ASSERT_EQ(found.size(), 2U);
     EXPECT_NE(found[0].find("entry 1 of \"a\" is missing"), std::string::npos) << found[0];
     EXPECT_NE(found[1].find("entry 3 of \"a\" is missing"), std::string::npos) << found[1];
+}
+
+TEST(postgres_damage, a_header_without_its_head_is_damage_and_never_absent) {
+    DamagedTables tables;
+    tables.run("delete from pal_head where log = (select log from pal_name where id = 'a')");
+    const auto head = tables.store().head(ConversationId{"t", "a"});
+    const auto appended = tables.store().append({"t", "a"}, says("four"));
+    const auto erased = tables.store().erase({"t", "a"});
+    ASSERT_FALSE(head || appended || erased);
+    for (const Error& error : {head.error(), appended.error(), erased.error()}) {
+        EXPECT_EQ(error.code, ErrorCode::internal) << error.message;
+        EXPECT_NE(error.message.find("is damaged"), std::string::npos) << error.message;
+    }
+    EXPECT_EQ(tables.read("b")->size(), 3U);
+    const std::vector<std::string> found = tables.findings();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_TRUE(found[0].starts_with("damaged a: ")) << found[0];
+    EXPECT_TRUE(found[0].ends_with("; 3 entries of it are there")) << found[0];
+}
+
+TEST(postgres_damage, a_name_that_is_lost_is_found_and_put_back) {
+    DamagedTables tables;
+    tables.run("delete from pal_name where id = 'a'");
+    EXPECT_FALSE(tables.store().head(ConversationId{"t", "a"}));
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(tables.findings().size(), 1U) << "only told";
+        EXPECT_TRUE(tables.findings()[0].starts_with("name a: ")) << tables.findings()[0];
+    }
+    EXPECT_EQ(tables.store().repair({})->findings.size(), 1U) << "told and done";
+    EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+    EXPECT_EQ(texts_of(tables.store(), {"t", "a"}).size(), 3U);
+}
+
+TEST(postgres_damage, a_name_that_another_took_meanwhile_is_left_alone) {
+    DamagedTables tables;
+    tables.run("delete from pal_name where id = 'a'");
+    ASSERT_TRUE(tables.store().append({"t", "a"}, says("begun anew")));
+    EXPECT_EQ(tables.store().repair({})->findings.size(), 1U);
+    EXPECT_EQ(tables.findings().size(), 1U);
+    EXPECT_EQ(texts_of(tables.store(), {"t", "a"}), std::vector<std::string>{"begun anew"});
+}
+
+TEST(postgres_damage, entries_whose_log_is_lost_are_found) {
+    DamagedTables tables;
+    tables.run(
+        "delete from pal_log where log = (select log from pal_name where id = 'a'); "
+        "insert into pal_entry(log, seq, kind, at, ordinal, meta) values "
+        "('00000000-0000-0000-0000-000000000001', 1, 0, 0, 1, 'x')");
+    const std::vector<std::string> found = tables.findings();
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_TRUE(found[0].starts_with("orphan a: ")) << found[0];
+    EXPECT_TRUE(found[0].ends_with("; 3 entries of it are there")) << found[0];
+    EXPECT_TRUE(found[1].starts_with("orphan 00000000000000000000000000000001: 1 ")) << found[1];
+}
+
+TEST(postgres_check, counts_the_records_of_all_tenants_unless_one_is_named) {
+    DamagedTables tables;
+    for (const char* tenant : {"t", "u"})
+        ASSERT_TRUE(tables.store().put_record({.key = {tenant, "s", "k"}, .value = "v"}));
+    const std::string tenants[] = {"t"};
+    EXPECT_EQ(tables.store().check({})->records, 2U);
+    EXPECT_EQ(tables.store().check(tenants)->records, 1U);
+}
+
+// What psql prints, on the server that runs.
+std::string psql(const PostgresServer& server, const std::string& database,
+                 const std::string& sql) {
+    return output_of("psql -h 127.0.0.1 -p " + std::to_string(server.port()) + " -U postgres " +
+                     database + " -v ON_ERROR_STOP=1 -Atqc \"" + sql + "\"");
+}
+
+TEST(postgres_server, with_tables_of_others_is_refused_and_left_as_it_is) {
+    const PostgresServer& server = *running().postgres;
+    for (const std::string foreign : {"pal_entry(note text)", "pal_schema(version text)"}) {
+        const std::string name = foreign.substr(0, foreign.find('('));
+        (void)psql(server, "postgres", "create database others");
+        (void)psql(server, "others", "create table " + foreign);
+        const std::string url =
+            "postgresql://postgres@127.0.0.1:" + std::to_string(server.port()) + "/others";
+        const auto refused = open_store(url);
+        ASSERT_FALSE(refused) << foreign;
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_request) << refused.error().message;
+        EXPECT_NE(refused.error().message.find(name), std::string::npos);
+        EXPECT_NE(refused.error().message.find("?schema=NAME"), std::string::npos);
+        EXPECT_EQ(psql(server, "others", "select relname from pg_class where relname ~ '^pal_'"),
+                  name + "\n")
+            << "nothing is left behind";
+        EXPECT_TRUE(open_store(url + "?schema=ours")) << "as it says";
+        (void)psql(server, "postgres", "drop database others with (force)");
+    }
+}
+
+TEST(postgres_server, that_knows_neither_user_nor_database_is_not_asked_again) {
+    const PostgresServer server;
+    const auto code = [&](const std::string& who, const std::string& database) {
+        const auto store = open_store(
+            "postgres://" + who + "@127.0.0.1:" + std::to_string(server.port()) + "/" + database);
+        if (store) return std::string("it opened");
+        EXPECT_EQ(store.error().message.find("wrong1"), std::string::npos);
+        return std::string(error_info(store.error().code).name) + ": " + store.error().message;
+    };
+    EXPECT_TRUE(code("nobody", "postgres").starts_with("unauthorized: ")) << code("nobody", "x");
+    const std::string absent = code("postgres", "nowhere");
+    EXPECT_TRUE(absent.starts_with("not_found: ")) << absent;
+    EXPECT_NE(absent.find("createdb"), std::string::npos) << absent;
+    EXPECT_EQ(absent.find("LOCATION"), std::string::npos) << absent;
+    (void)psql(server, "postgres", "create role guest login password 'right'");
+    const std::string file = psql(server, "postgres", "show hba_file");
+    (void)psql(server, "postgres",
+               "copy (select * from (values ('host all postgres 127.0.0.1/32 trust'), "
+               "('host all all 127.0.0.1/32 scram-sha-256')) as rows) to '" +
+                   file.substr(0, file.size() - 1) + "'");
+    (void)psql(server, "postgres", "select pg_reload_conf()");
+    for (const char* who : {"guest:wrong1", "guest"})
+        EXPECT_TRUE(code(who, "postgres").starts_with("unauthorized: ")) << code(who, "postgres");
+    EXPECT_TRUE(code("guest:wrong1", "postgres?nothing=1").starts_with("invalid_request: "));
+    const auto none = open_store(
+        "postgres://postgres@127.0.0.1:" + std::to_string(server.port()) + "/postgres?schema=none",
+        {.create = false});
+    EXPECT_EQ(none.error().code, ErrorCode::not_found);
+    EXPECT_NE(none.error().message.find("makes one"), std::string::npos);
 }
 
 }  // namespace

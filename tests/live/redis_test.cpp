@@ -61,6 +61,56 @@ TEST(redis_server, that_forgets_keys_is_refused_unless_it_is_allowed) {
     EXPECT_NE(store->durability().level.find("evicted"), std::string::npos);
 }
 
+// As those who run servers for others do.
+TEST(redis_server, that_does_not_tell_its_settings_is_asked_otherwise) {
+    const auto without_config = [](const RedisServer& server, const std::string& rest) {
+        (void)output_of("redis-cli -p " + std::to_string(server.port()) +
+                        " acl setuser guest on '>pw' '~*' '&*' +@all -config " + rest);
+        return open_store(at_port(server, "guest:pw@", "0"));
+    };
+    const RedisServer kept({"--appendonly", "yes", "--appendfsync", "always"});
+    const auto store = without_config(kept, "");
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_TRUE((*store)->durability().process_killed);
+    EXPECT_FALSE((*store)->durability().power_cut) << "nobody said so";
+    EXPECT_NE((*store)->durability().level.find("when it is synced is unknown"), std::string::npos);
+    const RedisServer forgets({"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
+    const auto refused = without_config(forgets, "");
+    ASSERT_FALSE(refused) << (*refused)->durability().level;
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+    const auto silent = without_config(forgets, "-info");
+    ASSERT_TRUE(silent) << silent.error().message;
+    EXPECT_NE((*silent)->durability().level.find("evicted is unknown"), std::string::npos);
+    EXPECT_NE((*silent)->durability().level.find("on its disk is unknown"), std::string::npos);
+}
+
+TEST(redis_server, without_the_replicas_that_are_waited_for_is_refused_at_once) {
+    const RedisServer server;
+    for (const std::string wait : {"1", "all"}) {
+        const auto refused = open_store(at_port(server, "", "0?wait=" + wait));
+        ASSERT_FALSE(refused) << wait;
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_request) << refused.error().message;
+    }
+}
+
+TEST(redis_server, is_refused_in_words_that_say_what_to_do) {
+    const RedisServer server;
+    const auto said = [](const std::string& url, ErrorCode code) {
+        const auto refused = open_store(url);
+        if (refused) return std::string("it opened");
+        EXPECT_EQ(refused.error().code, code) << refused.error().message;
+        return refused.error().message;
+    };
+    EXPECT_NE(
+        said(at_port(server, "", "0?cluster=1"), ErrorCode::invalid_request).find("leave cluster"),
+        std::string::npos);
+    EXPECT_NE(said("rediss://127.0.0.1:1/0?ca=/none/such.pem", ErrorCode::invalid_request)
+                  .find("/none/such.pem"),
+              std::string::npos);
+    const std::string nobody = "redis://127.0.0.1:" + std::to_string(free_port()) + "/0";
+    EXPECT_NE(said(nobody, ErrorCode::unavailable).find("is Redis running"), std::string::npos);
+}
+
 // Over the limit before anything is asked: every command that needs memory is refused.
 TEST(redis_server, whose_memory_is_full_refuses_and_goes_on_reading) {
     const RedisServer server;

@@ -84,6 +84,31 @@ constexpr ConformanceCheck checks[] = {
      }},
     {"the_store_says_how_durable_it_is",
      [](Probe& store) { check(!store->durability().level.empty(), "the level has a name"); }},
+    {"the_store_says_who_and_what_is_in_it",
+     [](Probe& store) {
+         if (const auto none = store->contents(); !none)
+             return refused(none, ErrorCode::unprocessable);  // it may decline
+         equal(must(store->contents()).tenants, Texts{});
+         must(store->append({"u", "x y/{z}"}, says({"1"})));
+         written(store, "a", {"1"});
+         must(fork(store, "a", Seq{1}, "b"));
+         must(store->put_record({.key = {"t", "s", "k"}, .value = "v"}));
+         must(store->put_record({.key = {"w/ {}", "s/2 ", "k"}, .value = "v"}));
+         const Contents found = must(store->contents());
+         equal(found.tenants, Texts{"t", "u"});
+         check(found.spaces == std::vector<RecordSpace>{{"t", "s"}, {"w/ {}", "s/2 "}},
+               "the spaces that have records");
+     }},
+    {"a_check_of_nobody_in_particular_is_one_of_all",
+     [](Probe& store) {
+         if (!store->contents()) return;
+         written(store, "a", {"1", "2"});
+         must(store->append({"u", "a"}, says({"1"})));
+         const CheckReport report = must(store->check({}));
+         for (const Finding& finding : report.findings) equal(finding.message, "no finding");
+         equal(report.logs, 2U);
+         equal(report.entries, 3U);
+     }},
     {"a_sound_store_has_no_findings",
      [](Probe& store) {
          written(store, "a", {"1", "2", "3"});

@@ -1,0 +1,28 @@
+// Reading logs through the port and saying what is not as their headers say.
+#pragma once
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "palimpsest/store.h"
+
+namespace palimpsest {
+
+// Adds to the report what one log after the other comes to, each with what it was forked from, as
+// far as that has not been checked.
+class ChainCheck {
+public:
+    ChainCheck(Store& store, CheckReport& report) : store_(store), report_(report) {}
+    Result<void> run(Header header);
+
+private:
+    Store& store_;
+    CheckReport& report_;
+    std::set<LogId> checked_;
+};
+
+// Those that are named, or all that have conversations.
+Result<std::vector<std::string>> tenants_or_all(Store& store, std::span<const std::string> tenants);
+
+}  // namespace palimpsest

@@ -1,0 +1,302 @@
+// What is under the prefix, by its keys: contents, and what they say against each other. Headers
+// count; names, pointers and listings follow them and can be written anew.
+#include <set>
+#include <thread>
+
+#include "base/ids.h"
+#include "store/epoch_ms.h"
+#include "store/log_check.h"
+#include "store/redis_store.h"
+#include "store/rules.h"
+
+namespace palimpsest {
+namespace {
+
+// So long after the first look nothing that was half written then still is.
+constexpr auto second_look = std::chrono::milliseconds(100);
+
+// A prefix may hold what SCAN takes for a pattern.
+std::string pattern_of(std::string_view prefix) {
+    std::string out;
+    for (const char c : prefix) {
+        if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) out += '\\';
+        out += c;
+    }
+    return out + ":{*";
+}
+
+std::optional<RedisPlace> place_of(const std::string& tag, std::string_view rest) {
+    const auto log = parse_log_id(rest.substr(2));
+    if (!log) return std::nullopt;
+    return RedisPlace{tag, *log};
+}
+
+bool is_listing(std::string_view tag, std::string_view rest) {
+    return tag.starts_with("i/") &&
+           (rest == "c" || rest == "u" || rest == "a" || rest.starts_with("o:"));
+}
+
+std::optional<RecordSpace> space_of(std::string_view tag, std::string_view rest) {
+    if (!tag.starts_with("r/") || (rest != "r" && rest != "z")) return std::nullopt;
+    const auto pair = name_of(tag.substr(2));  // the same form: two words with a slash between
+    if (!pair) return std::nullopt;
+    return RecordSpace{pair->tenant, pair->id};
+}
+
+std::string shown(const RedisPlace& place) {
+    const auto name = name_of(place.tag);
+    return name ? name->id : hex(place.log);
+}
+
+}  // namespace
+
+Result<void> RedisStore::each_key(
+    const std::function<void(const std::string&, const std::string&)>& visit) {
+    if (part_of_cluster_)
+        return fail(ErrorCode::invalid_request,
+                    "redis: this server is a node of a cluster, and has some of the keys only: say "
+                    "cluster=1",
+                    "store");
+    const std::size_t begin = options_.prefix.size() + 2;
+    return client_->each_key(pattern_of(options_.prefix), [&](const std::string& key) {
+        const std::size_t end = key.find("}:", begin);
+        if (end != key.npos) visit(key.substr(begin, end - begin), key.substr(end + 2));
+    });
+}
+
+Result<Contents> RedisStore::contents() {
+    std::set<std::string> tenants;
+    std::set<RecordSpace> spaces;
+    PAL_CHECK(each_key([&](const std::string& tag, const std::string& rest) {
+        const auto name = rest.starts_with("h:") ? name_of(tag) : std::nullopt;
+        if (name) tenants.insert(name->tenant);
+        if (auto space = space_of(tag, rest)) spaces.insert(std::move(*space));
+    }));
+    return Contents{{tenants.begin(), tenants.end()}, {spaces.begin(), spaces.end()}};
+}
+
+// ---- checking -----------------------------------------------------------------------------------
+
+struct RedisStore::Census {
+    std::set<std::pair<std::string, LogId>> headers, lists;  // logs that have one, or entries
+    std::set<std::string> listings;                          // keys
+    std::set<std::string> spaces;                            // tags
+};
+
+Result<RedisStore::Census> RedisStore::take_census() {
+    Census census;
+    PAL_CHECK(each_key([&](const std::string& tag, const std::string& rest) {
+        if (is_listing(tag, rest)) census.listings.insert(key(tag, rest));
+        if (space_of(tag, rest)) census.spaces.insert(tag);
+        const bool header = rest.starts_with("h:");
+        if (!header && !rest.starts_with("e:") && !rest.starts_with("p:")) return;
+        const auto place = place_of(tag, rest);
+        if (place) (header ? census.headers : census.lists).insert({place->tag, place->log});
+    }));
+    return census;
+}
+
+struct RedisStore::Check {
+    std::set<std::string> tenants;  // none: all
+    bool repair = false;
+    CheckReport& report;
+    ChainCheck chain;
+    std::vector<RedisPlace> suspects;
+
+    bool wants(const std::string& tenant) const {
+        return tenants.empty() || tenants.contains(tenant);
+    }
+    bool wants(std::optional<ConversationId> name) const { return !name || wants(name->tenant); }
+    void note(std::string what, std::string where, std::string message) {
+        report.findings.push_back({std::move(what), std::move(where), std::move(message)});
+    }
+};
+
+// What does not lead to a log that has a name.
+struct RedisStore::Faults {
+    bool name = false, pointer = false;
+    std::string name_has = {};         // what the name key says instead
+    std::size_t listings = 0, of = 0;  // in which it is missing
+    bool any() const { return name || pointer || listings > 0; }
+};
+
+// Of one that lost its name to live on in its forks only the pointer counts.
+Result<RedisStore::Faults> RedisStore::faults_of(const TreeLog& log, const RedisPlace& place) {
+    const std::string name_tag = tag_of(log.header.name);
+    const std::string n = key(name_tag, "n"), u = key(hex(place.log), "u");
+    std::vector<RedisCommand> commands{{.key = u, .words = {"GET", u}}};
+    if (log.named()) {
+        commands.push_back({.key = n, .words = {"GET", n}});
+        for (const RedisCommand& write : listing_writes(log.header, place, nullptr))
+            commands.push_back({.key = write.key, .words = {"ZSCORE", write.key, write.words[3]}});
+    }
+    PAL_TRY(replies, client_->run_all(commands));
+    Faults faults{.pointer = replies[0].text != place.tag};
+    if (!log.named()) return faults;
+    const auto name = parse_name_key(replies[1].text, name_tag);
+    faults.name = !name || name->place != place;
+    if (faults.name) faults.name_has = replies[1].text;
+    faults.of = replies.size() - 2;
+    for (std::size_t i = 2; i < replies.size(); ++i)
+        if (replies[i].is_nil()) ++faults.listings;
+    return faults;
+}
+
+// The name only where it is free.
+Result<void> RedisStore::mend(const TreeLog& log, const RedisPlace& place, Faults& faults) {
+    const std::string name_tag = tag_of(log.header.name), uid = hex(place.log);
+    const std::string n = key(name_tag, "n"), u = key(uid, "u"), h = key(place.tag, "h:" + uid);
+    if (faults.name && faults.name_has.empty()) {
+        const bool own = name_tag == place.tag && !log.header.parent;
+        const std::string value = own ? uid : uid + " " + place.tag;
+        PAL_CHECK(
+            client_->run({.key = n, .words = {"SET", n, value, "NX"}, .effect = Effect::writes}));
+        PAL_TRY(left, client_->run({.key = h, .words = {"PTTL", h}}));
+        if (left.number > 0)
+            PAL_CHECK(client_->run({.key = n,
+                                    .words = {"PEXPIRE", n, std::to_string(left.number)},
+                                    .effect = Effect::writes}));
+    }
+    if (faults.pointer)
+        PAL_CHECK(
+            client_->run({.key = u, .words = {"SET", u, place.tag}, .effect = Effect::writes}));
+    if (faults.listings > 0)
+        PAL_CHECK(client_->run_all(listing_writes(log.header, place, nullptr)));
+    return {};
+}
+
+// What is being written while we look is not damaged: at the first look it is a suspect only.
+Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool first_look) {
+    PAL_TRY(found, read_log(place.tag, place.log, nullptr, {}));
+    if (!found) return {};
+    TreeLog& log = found->log;
+    if (!check.wants(log.header.name.tenant)) return {};
+    if (log.named() && expired(log.header, found->now)) return {};
+    PAL_TRY(faults, faults_of(log, place));
+    if (faults.any() && first_look) {
+        check.suspects.push_back(place);
+        return {};
+    }
+    if (check.repair && faults.any()) PAL_CHECK(mend(log, place, faults));
+    note_faults(log, faults, check);
+    places_.keep(place.log, place.tag);  // without its pointer nothing of it could be read
+    return {};
+}
+
+// A log without a name is reached from its forks.
+Result<void> RedisStore::check_entries(const RedisPlace& place, Check& check) {
+    PAL_TRY(found, read_log(place.tag, place.log, nullptr, {}));
+    if (!found || !found->log.named() || expired(found->log.header, found->now)) return {};
+    if (!check.wants(found->log.header.name.tenant)) return {};
+    return check.chain.run(std::move(found->log.header));
+}
+
+void RedisStore::note_faults(const TreeLog& log, const Faults& faults, Check& check) {
+    const std::string uid = hex(log.header.log);
+    const std::string id = log.named() ? log.header.name.id : uid;
+    const std::string done = check.repair ? "; it was written anew" : "";
+    if (faults.name && faults.name_has.empty())
+        check.note("name", id, "its name key is missing: nobody finds it by its name" + done);
+    if (faults.name && !faults.name_has.empty())
+        check.note("name", id,
+                   "its name leads elsewhere, to " + faults.name_has + "; this is log " + uid);
+    if (faults.pointer)
+        check.note("pointer", id, "nothing leads from its uid to its entries" + done);
+    if (faults.listings > 0)
+        check.note("listing", id,
+                   "is missing in " + std::to_string(faults.listings) + " of the " +
+                       std::to_string(faults.of) + " sets that list it" + done);
+}
+
+Result<void> RedisStore::check_orphan(const RedisPlace& place, Check& check) {
+    const std::string uid = hex(place.log);
+    const std::string h = key(place.tag, "h:" + uid), e = key(place.tag, "e:" + uid);
+    PAL_TRY(replies, client_->run_all(
+                         {{.key = h, .words = {"EXISTS", h}}, {.key = e, .words = {"LLEN", e}}}));
+    if (replies[0].number != 0 || replies[1].number == 0) return {};
+    check.note("orphan", shown(place),
+               "the header of log " + uid + " is lost; " + std::to_string(replies[1].number) +
+                   " entries of it are there");
+    return {};
+}
+
+// What the server itself has forgotten stays in the sets until the sweep; that is no fault. In an
+// owner's set it stays longer, because the sweep does not know whose it was: repair() takes it out
+// and need not tell.
+Result<void> RedisStore::check_listing(const std::string& in, Check& check) {
+    PAL_TRY(members, client_->run({.key = in, .words = {"ZRANGE", in, "0", "-1"}}));
+    for (const RedisReply& member : members.items) {
+        const auto place = parse_name_key(member.text, "");
+        if (place) {
+            const std::string h = key(place->place.tag, "h:" + hex(place->place.log));
+            const std::string x = expiry_key(place->place.tag);
+            PAL_TRY(there, client_->run({.key = h, .words = {"EXISTS", h}}));
+            PAL_TRY(due, client_->run({.key = x, .words = {"ZSCORE", x, member.text}}));
+            if (there.number == 1 || !due.is_nil()) continue;
+        }
+        if (in.find("}:o:") == in.npos)
+            check.note("listing", in,
+                       "\"" + member.text + "\" names no conversation" +
+                           (check.repair ? "; it was taken out" : ""));
+        if (check.repair)
+            PAL_CHECK(client_->run(
+                {.key = in, .words = {"ZREM", in, member.text}, .effect = Effect::writes}));
+    }
+    return {};
+}
+
+// Records of one space: each has its place in the order of keys.
+Result<void> RedisStore::check_space(const std::string& tag, Check& check) {
+    const std::string r = key(tag, "r"), z = key(tag, "z");
+    PAL_TRY(values, client_->run({.key = r, .words = {"HKEYS", r}}));
+    PAL_TRY(ordered, client_->run({.key = z, .words = {"ZRANGE", z, "0", "-1"}}));
+    check.report.records += values.items.size();
+    std::set<std::string> listed;
+    for (const RedisReply& item : ordered.items) listed.insert(item.text);
+    std::vector<RedisCommand> writes;
+    for (const RedisReply& item : values.items)
+        if (!listed.contains(item.text)) {
+            PAL_TRY(still, client_->run({.key = r, .words = {"HEXISTS", r, item.text}}));
+            if (still.number == 1)
+                writes.push_back({.key = z, .words = {"ZADD", z, "0", item.text}});
+        }
+    if (writes.empty()) return {};
+    if (check.repair) PAL_CHECK(client_->run_all(writes));
+    check.note("records", space_of(tag, "r")->tenant + "/" + space_of(tag, "r")->space,
+               std::to_string(writes.size()) + " records are missing in the order of their keys" +
+                   (check.repair ? "; they were put back" : ""));
+    return {};
+}
+
+Result<CheckReport> RedisStore::check_keys(std::span<const std::string> tenants, bool repair) {
+    PAL_TRY(census, take_census());
+    CheckReport report;
+    Check check{{tenants.begin(), tenants.end()}, repair, report, ChainCheck(*this, report), {}};
+    for (const auto& [tag, log] : census.headers)
+        if (check.wants(name_of(tag))) PAL_CHECK(check_place({tag, log}, check, true));
+    std::this_thread::sleep_for(second_look);
+    for (const RedisPlace& place : check.suspects) PAL_CHECK(check_place(place, check, false));
+    for (const auto& [tag, log] : census.headers)
+        if (check.wants(name_of(tag))) PAL_CHECK(check_entries({tag, log}, check));
+    for (const auto& [tag, log] : census.lists)
+        if (check.wants(name_of(tag)) && !census.headers.contains({tag, log}))
+            PAL_CHECK(check_orphan({tag, log}, check));
+    for (const std::string& in : census.listings) {
+        const std::size_t tag = options_.prefix.size() + 2;
+        const auto tenant = name_of(in.substr(tag, in.find("}:", tag) - tag));
+        if (!tenant || check.wants(tenant->id)) PAL_CHECK(check_listing(in, check));
+    }
+    for (const std::string& tag : census.spaces)
+        if (check.wants(space_of(tag, "r")->tenant)) PAL_CHECK(check_space(tag, check));
+    return report;
+}
+
+Result<CheckReport> RedisStore::check(std::span<const std::string> tenants) {
+    return check_keys(tenants, false);
+}
+
+Result<CheckReport> RedisStore::repair(std::span<const std::string> tenants) {
+    return check_keys(tenants, true);
+}
+
+}  // namespace palimpsest
