@@ -1,12 +1,10 @@
 #include "core/plan.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "base/assert.h"
-#include "core/cache_model.h"
 #include "core/pass.h"
 #include "core/plan_draft.h"
 #include "core/plan_numbers.h"
@@ -14,8 +12,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::uint32_t usual_calls = 10;  // still to come, where the policy does not say how many
-constexpr int rounds_max = 16;             // Each one ends nearer to the target or is the last.
+constexpr int rounds_max = 16;  // Each one ends nearer to the target or is the last.
 
 // The view as it comes out of a round, and all edits that led to it.
 struct Outline {
@@ -170,9 +167,12 @@ std::vector<PolicyPass> last_resort() {
     return passes;
 }
 
+// Of an `all` every part: "messages+turns".
 bool counts_things(std::string_view trigger) {
-    constexpr std::string_view names[] = {"messages", "turns", "images", "bytes"};
-    return std::ranges::find(names, trigger) != std::end(names);
+    constexpr std::string_view names[] = {"messages", "turns", "tool_uses", "images", "bytes"};
+    const std::size_t plus = trigger.find('+');
+    if (std::ranges::find(names, trigger.substr(0, plus)) == std::end(names)) return false;
+    return plus == std::string_view::npos || counts_things(trigger.substr(plus + 1));
 }
 
 // By the policy alone: its target, or three quarters of the trigger that fired.
@@ -217,7 +217,7 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
 }
 
 // Rounds until the target is met; for triggers that do not count tokens, until they are not due
-// any more. Ends when a round brings nothing.
+// any more, whether or not fewer tokens than the target are left. Ends when a round brings nothing.
 void run_passes(Outline& outline, PlanInput input, const Policy& policy, const Due& due,
                 std::optional<std::uint64_t> target) {
     const bool counts = !due.at_tokens && due.trigger != "explicit" && due.trigger != "overflow";
@@ -233,10 +233,13 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
             passes = passes.subspan(1);  // It kept the others from being asked.
             continue;
         }
-        if (!counts || outline.used >= before || !outline.refusal.empty()) return;
+        const bool met = target && outline.used <= *target && counts_things(due.trigger);
+        if (!counts || !outline.refusal.empty() || (outline.used >= before && !met)) return;
         Occasion now = input.occasion;
         now.totals = totals_of(outline.items);
         if (find_due(policy, now).trigger != due.trigger) return;
+        // As in choose_target(), which the same policy asked again would begin with.
+        if (met) target.reset();
     }
 }
 
@@ -253,13 +256,16 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     const bool looks_again = due.trigger != "explicit" && counts_things(policy.hard);
     input.want_items |= looks_again;
     run_passes(outline, input, policy, due, target);
-    if (!looks_again || !outline.refusal.empty()) return;
-    Occasion now = input.occasion;
-    now.totals = totals_of(outline.items);
-    const Due next = due_in(policy.hard, Level::hard, now);
-    if (next.level == Level::none || next.trigger == due.trigger || !counts_things(next.trigger))
-        return;
-    run_passes(outline, input, policy, next, choose_target(policy, next, now, outline.used));
+    std::string last = due.trigger;
+    for (int round = 0; looks_again && outline.refusal.empty() && round < rounds_max; ++round) {
+        Occasion now = input.occasion;
+        now.totals = totals_of(outline.items);
+        const Due next = due_in(policy.hard, Level::hard, now);
+        if (next.level == Level::none || next.trigger == last || !counts_things(next.trigger))
+            return;
+        run_passes(outline, input, policy, next, choose_target(policy, next, now, outline.used));
+        last = next.trigger;
+    }
 }
 
 std::string numbers(const Plan& plan) {
@@ -302,55 +308,6 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
         plan.outcome = PlanOutcome::done;
         plan.explanation = numbers(plan);
     }
-}
-
-// What the edits save in so many calls, in dollars; none where the price is not known.
-std::optional<double> dollars_saved(const EditPrice& edit, const ModelFacts& model, double calls) {
-    const PriceList prices = prices_of(model);
-    if (prices.name.empty() || model.input_price <= 0) return std::nullopt;
-    return gain_in(prices, edit, calls) * model.input_price / 1e6;
-}
-
-std::string text_of_dollars(double dollars) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", dollars);
-    return text;
-}
-
-// Whether the smaller requests make up, in time, for reading anew what stands behind the first byte
-// changed. Not asked when the request must shrink anyway, or when the cache has expired.
-bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
-    const bool expired = plan.trigger.find("idle_s") != std::string::npos;
-    if (expired || plan.used_before > plan.limit) return true;
-    if (policy.pays_within_calls == 0 && policy.min_gain_dollars <= 0) return true;
-    std::uint64_t prefix = plan.used_before;
-    for (const EditCost& cost : plan.costs)
-        if (cost.first_item != SIZE_MAX) prefix = std::min(prefix, cost.prefix_tokens);
-    const EditPrice edit{plan.used_before, plan.used_after, prefix};
-    const std::uint32_t within =
-        policy.pays_within_calls > 0 ? policy.pays_within_calls : usual_calls;
-    const double calls = calls_to_pay(prices_of(occasion.model), edit);
-    const auto saved = dollars_saved(edit, occasion.model, within);
-    if (policy.pays_within_calls > 0 && calls > policy.pays_within_calls)
-        plan.explanation =
-            "it would take " +
-            (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
-            " calls to pay for itself, the policy allows " +
-            std::to_string(policy.pays_within_calls);
-    else if (policy.min_gain_dollars > 0 && saved && *saved < policy.min_gain_dollars)
-        plan.explanation = "it would save $" + text_of_dollars(*saved) + " in " +
-                           std::to_string(within) + " calls, the minimum is $" +
-                           text_of_dollars(policy.min_gain_dollars);
-    else
-        return true;
-    plan.outcome = PlanOutcome::no_progress;
-    plan.edits.clear();
-    plan.costs.clear();
-    plan.items.clear();
-    plan.tokens_after = plan.tokens_before;
-    plan.used_after = plan.used_before;
-    plan.first_changed = {};
-    return false;
 }
 
 // One order for each fold that stands. What an earlier round folded a later one may have folded

@@ -1,12 +1,17 @@
 #include "core/plan_numbers.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
+#include <optional>
+
+#include "core/cache_model.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
+constexpr std::uint32_t usual_calls = 10;  // still to come, where the policy does not say how many
 
 // By item. The strongest edit decides, of equals the later, as in the fold.
 std::vector<std::uint32_t> find_owners(std::span<const ItemFacts> facts,
@@ -51,6 +56,19 @@ private:
     std::vector<std::uint32_t> found_;
 };
 
+// What the edits save in so many calls, in dollars; none where the price is not known.
+std::optional<double> dollars_saved(const EditPrice& edit, const ModelFacts& model, double calls) {
+    const PriceList prices = prices_of(model);
+    if (prices.name.empty() || model.input_price <= 0) return std::nullopt;
+    return gain_in(prices, edit, calls) * model.input_price / 1e6;
+}
+
+std::string text_of_dollars(double dollars) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", dollars);
+    return text;
+}
+
 }  // namespace
 
 void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts,
@@ -82,6 +100,40 @@ void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> 
     if (first_item == input.items.size()) return;
     plan.first_changed = input.items[first_item].range.from;
     plan.first_byte = first_byte_of(input.items, first_item);
+}
+
+bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
+    const bool expired = plan.trigger.find("idle_s") != std::string::npos;
+    if (expired || plan.used_before > plan.limit) return true;
+    if (policy.pays_within_calls == 0 && policy.min_gain_dollars <= 0) return true;
+    std::uint64_t prefix = plan.used_before;
+    for (const EditCost& cost : plan.costs)
+        if (cost.first_item != SIZE_MAX) prefix = std::min(prefix, cost.prefix_tokens);
+    const EditPrice edit{plan.used_before, plan.used_after, prefix};
+    const std::uint32_t within =
+        policy.pays_within_calls > 0 ? policy.pays_within_calls : usual_calls;
+    const double calls = calls_to_pay(prices_of(occasion.model), edit);
+    const auto saved = dollars_saved(edit, occasion.model, within);
+    if (policy.pays_within_calls > 0 && calls > policy.pays_within_calls)
+        plan.explanation =
+            "it would take " +
+            (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
+            " calls to pay for itself, the policy allows " +
+            std::to_string(policy.pays_within_calls);
+    else if (policy.min_gain_dollars > 0 && saved && *saved < policy.min_gain_dollars)
+        plan.explanation = "it would save $" + text_of_dollars(*saved) + " in " +
+                           std::to_string(within) + " calls, the minimum is $" +
+                           text_of_dollars(policy.min_gain_dollars);
+    else
+        return true;
+    plan.outcome = PlanOutcome::no_progress;
+    plan.edits.clear();
+    plan.costs.clear();
+    plan.items.clear();
+    plan.tokens_after = plan.tokens_before;
+    plan.used_after = plan.used_before;
+    plan.first_changed = {};
+    return false;
 }
 
 }  // namespace palimpsest

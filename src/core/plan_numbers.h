@@ -11,4 +11,9 @@ namespace palimpsest {
 void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts,
                  bool in_order);
 
+// Whether the smaller requests make up, in time, for reading anew what stands behind the first byte
+// changed; if not, the plan changes nothing and says why. Not asked when the request must shrink
+// anyway, or when the cache has expired.
+bool pays(Plan& plan, const Policy& policy, const Occasion& occasion);
+
 }  // namespace palimpsest

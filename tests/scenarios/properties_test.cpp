@@ -18,3 +18,14 @@ TEST(plan_properties, hold_for_thousands_of_random_cases) {
     EXPECT_GT(outcomes[PlanOutcome::no_progress], 20);
     EXPECT_GT(outcomes[PlanOutcome::not_due], 100);
 }
+
+TEST(plan_properties, what_is_due_by_numbers_of_things_is_done_at_once_whatever_the_target) {
+    std::map<PlanOutcome, int> outcomes;
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+        const RandomCase one = CaseMaker(seed).make_counting();
+        PlanOutcome outcome = PlanOutcome::not_due;
+        ASSERT_EQ(check_case(one, seed, &outcome), "") << "seed " << seed << ": " << one.policy;
+        ++outcomes[outcome];
+    }
+    EXPECT_GT(outcomes[PlanOutcome::done], 500);
+}

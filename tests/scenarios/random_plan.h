@@ -54,6 +54,17 @@ public:
         return out;
     }
 
+    // The same with a policy that is due by the number of things and aims at tokens.
+    RandomCase make_counting() {
+        RandomCase out = make();
+        out.occasion.explicitly = out.occasion.overflow = false;
+        out.policy = "{\"triggers\":{" + counting_trigger() + "},\"target\":" + number(600) +
+                     ",\"passes\":[" + pass();
+        for (std::uint32_t n = pick(3); n > 0; --n) out.policy += "," + pass();
+        out.policy += "]}";
+        return out;
+    }
+
 private:
     std::uint32_t pick(std::uint32_t below) {
         return static_cast<std::uint32_t>(random_() % below);
@@ -171,6 +182,21 @@ private:
                 return pick(2) == 0 ? R"({"pass":"drop_oldest"})" : R"({"pass":"select_relevant"})";
         }
     }
+    std::string counting_trigger() {
+        const std::string messages = "\"messages\":" + number(14), turns = "\"turns\":" + number(4);
+        switch (pick(6)) {
+            case 0:
+                return "\"tool_uses\":" + number(6);
+            case 1:
+                return "\"bytes\":" + number(6000);
+            case 2:
+                return messages + "," + turns;
+            case 3:
+                return "\"all\":[{" + messages + "},{" + turns + "}]";
+            default:
+                return pick(2) == 0 ? messages : turns;
+        }
+    }
     std::string policy() {
         if (pick(4) == 0) return "balanced";
         std::uint32_t most = 400;
@@ -280,12 +306,10 @@ inline std::string sum_fault(const Plan& plan, const std::vector<Item>& after,
     return {};
 }
 
-// A second plan finds nothing to do. Not asked of compactions by hand, which always take something,
-// and of triggers that count no tokens with passes that aim at half when nobody says at what.
+// A second plan finds nothing to do. Not asked of compactions by hand and after an overflow, which
+// always take something.
 inline std::string again_fault(const PlanInput& input, const Policy& policy, const Plan& plan) {
     if (input.occasion.explicitly || input.occasion.overflow) return {};
-    const bool aimed = !policy.target.empty() || trigger_tokens(policy.hard, 1).has_value();
-    if (!aimed) return {};
     PlanInput again = input;
     again.items = plan.items;
     again.occasion.totals = totals_of(plan.items);
@@ -295,9 +319,9 @@ inline std::string again_fault(const PlanInput& input, const Policy& policy, con
            second.explanation;
 }
 
-// What is wrong with the case of this seed; "" is good.
-inline std::string check_case(std::uint64_t seed, PlanOutcome* outcome = nullptr) {
-    const RandomCase one = CaseMaker(seed).make();
+// What is wrong with the case; "" is good.
+inline std::string check_case(const RandomCase& one, std::uint64_t seed,
+                              PlanOutcome* outcome = nullptr) {
     const auto policy = parse_policy(one.policy);
     if (!policy) return one.policy + ": " + policy.error().message;
     PlanInput input;
@@ -327,6 +351,10 @@ inline std::string check_case(std::uint64_t seed, PlanOutcome* outcome = nullptr
           sum_fault(plan, plan.items, budget), send_fault(one, plan.items, seed % 8 == 0)})
         if (!fault.empty()) return fault;
     return again_fault(input, *policy, plan);
+}
+
+inline std::string check_case(std::uint64_t seed, PlanOutcome* outcome = nullptr) {
+    return check_case(CaseMaker(seed).make(), seed, outcome);
 }
 
 }  // namespace palimpsest
