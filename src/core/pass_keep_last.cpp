@@ -82,8 +82,7 @@ Result<PassFunction> make_keep_last(const JsonValue& parameters) {
     PAL_TRY(tokens, count_field(parameters, "tokens"));
     if (messages.has_value() + turns.has_value() + tokens.has_value() != 1)
         return fail(ErrorCode::invalid_request,
-                    "keep_last takes one of \"messages\", \"turns\" and \"tokens\", a number",
-                    "passes");
+                    "keep_last takes one of \"messages\", \"turns\" and \"tokens\", a number");
     if (messages)
         return PassFunction([n = *messages](const PassInput& in) { return keep_messages(in, n); });
     if (turns) return PassFunction([n = *turns](const PassInput& in) { return keep_turns(in, n); });

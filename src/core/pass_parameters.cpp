@@ -12,10 +12,9 @@ bool has_name(const Names& names, std::string_view name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-std::unexpected<Error> unknown_field(std::string_view key, std::span<const std::string_view> known,
-                                     std::string_view of) {
-    const std::string path = (of.empty() ? "" : std::string(of) + ".") + std::string(key);
-    std::string message = "unknown field \"" + path + "\"; known are";
+std::unexpected<Error> unknown_field(std::string_view key,
+                                     std::span<const std::string_view> known) {
+    std::string message = "unknown field \"" + std::string(key) + "\"; known are";
     for (const std::string_view name : known) message += " \"" + std::string(name) + "\"";
     return fail(ErrorCode::invalid_request, std::move(message), std::string(key));
 }
@@ -35,10 +34,19 @@ std::optional<JsonValue> present(const JsonValue& object, std::string_view name)
 
 }  // namespace
 
-Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known,
-                         std::string_view of) {
+Error error_under(std::string_view path, Error error) {
+    const std::string field = "\"" + error.param + "\"";
+    const bool joins = error.param.empty() || error.param.starts_with('[');
+    const std::string whole = std::string(path) + (joins ? "" : ".") + error.param;
+    if (const std::size_t at = error.message.find(field); at != std::string::npos)
+        error.message.replace(at, field.size(), "\"" + whole + "\"");
+    error.param = whole;
+    return error;
+}
+
+Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known) {
     for (const JsonMember member : object.members())
-        if (!has_name(known, member.key)) return unknown_field(member.key, known, of);
+        if (!has_name(known, member.key)) return unknown_field(member.key, known);
     return {};
 }
 
@@ -46,10 +54,9 @@ Result<void> only_pass_fields(const JsonValue& object,
                               std::initializer_list<std::string_view> known) {
     std::vector<std::string_view> all(known);
     all.insert(all.end(), std::begin(pass_fields) + 1, std::end(pass_fields));
-    const auto pass = object.find("pass");
     for (const JsonMember member : object.members())
         if (!has_name(known, member.key) && !has_name(pass_fields, member.key))
-            return unknown_field(member.key, all, pass ? pass->string() : std::string_view());
+            return unknown_field(member.key, all);
     return {};
 }
 
@@ -119,13 +126,11 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
     }
     if (!value->is_object())
         return wrong(name, "a number of tokens, {\"tokens\": N} or {\"window_share\": X}", *value);
-    PAL_CHECK(only_fields(*value, {"tokens", "window_share"}, name));
-    PAL_TRY(tokens, count_field(*value, "tokens"));
-    PAL_TRY(share, number_field(*value, "window_share"));
+    PAL_CHECK(under(name, only_fields(*value, {"tokens", "window_share"})));
+    PAL_TRY(tokens, under(name, count_field(*value, "tokens")));
+    PAL_TRY(share, under(name, share_field(*value, "window_share")));
     if (tokens.has_value() == share.has_value())
         return wrong(name, "either {\"tokens\": N} or {\"window_share\": X}", *value);
-    if (share && !(*share >= 0 && *share <= 1))
-        return wrong("window_share", "between 0 and 1", *value);
     amount.tokens = tokens;
     amount.window_share = share;
     return amount;
@@ -133,11 +138,14 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
 
 Result<std::optional<double>> dollars_field(const JsonValue& object, std::string_view name) {
     const auto value = present(object, name);
-    const auto dollars = value && value->is_object() ? value->find("dollars") : std::nullopt;
+    if (!value || !value->is_object()) return std::nullopt;
+    PAL_CHECK(under(name, only_fields(*value, {"tokens", "window_share", "dollars"})));
+    const auto dollars = value->find("dollars");
     if (!dollars) return std::nullopt;
-    PAL_CHECK(only_fields(*value, {"dollars"}, name));
+    PAL_CHECK(under(name, only_fields(*value, {"dollars"})));
     const auto number = dollars->number();
-    if (!number || *number < 0) return wrong("dollars", "a number, 0 or more", *dollars);
+    if (!number || *number < 0)
+        return wrong(std::string(name) + ".dollars", "a number, 0 or more", *dollars);
     return *number;
 }
 

@@ -15,9 +15,16 @@
 
 namespace palimpsest {
 
-// `of` names the object in the error, where it is not the policy itself.
-Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known,
-                         std::string_view of = {});
+// Readers of an object name its fields alone; who reads a part of a policy puts the path to it
+// before them: "tokens" becomes "recall.tokens", in the error's words too.
+Error error_under(std::string_view path, Error error);
+template <class T>
+Result<T> under(std::string_view path, Result<T> part) {
+    if (!part) return std::unexpected(error_under(path, std::move(part).error()));
+    return part;
+}
+
+Result<void> only_fields(const JsonValue& object, std::initializer_list<std::string_view> known);
 // The same for a pass: the fields that every pass has ("pass", "target", "min_gain", "when") are
 // known.
 Result<void> only_pass_fields(const JsonValue& object,

@@ -283,7 +283,7 @@ Result<PassFunction> make_summarize(const JsonValue& parameters) {
     options.max_share = share.value_or(0);
     options.keep_first_user = first.value_or(false);
     if (from) {
-        PAL_TRY(time, parse_time(*from));
+        PAL_TRY(time, under("from", parse_time(*from)));
         options.from = time;
     }
     return PassFunction([options](const PassInput& input) { return fold(input, options); });

@@ -21,7 +21,7 @@ Result<PassFunction> make_pass(std::string_view name, const JsonValue& value,
         }
     std::string message = "there is no pass \"" + std::string(name) + "\"; there are";
     for (const PassKind& kind : pass_kinds()) message += " \"" + std::string(kind.name) + "\"";
-    return fail(ErrorCode::invalid_request, std::move(message), "passes");
+    return fail(ErrorCode::invalid_request, std::move(message), "pass");
 }
 
 bool takes_oldest(std::string_view pass, const JsonValue& value) {
@@ -35,7 +35,7 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     if (!name || !name->is_string())
         return fail(ErrorCode::invalid_request,
                     "every element of \"passes\" is an object with a field \"pass\", a name",
-                    "passes");
+                    "pass");
     PolicyPass pass;
     pass.name = name->string();
     PAL_TRY(run, make_pass(pass.name, value, extensions));
@@ -46,7 +46,7 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     pass.min_gain = min_gain;
     pass.removes_oldest = takes_oldest(pass.name, value);
     if (const auto when = value.find("when"); when && !when->is_null()) {
-        PAL_TRY(trigger, read_trigger(*when, extensions));
+        PAL_TRY(trigger, under("when", read_trigger(*when, extensions)));
         pass.when = std::move(trigger);
     }
     return pass;
@@ -55,15 +55,18 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
 // {"hard": {...}, "soft": {...}}, or the hard ones alone.
 Result<void> read_triggers(Policy& policy, const JsonValue& value, const Extensions& extensions) {
     if (!value.is_object())
-        return fail(ErrorCode::invalid_request, "\"triggers\" must be an object", "triggers");
+        return fail(ErrorCode::invalid_request, "\"triggers\" must be an object");
     const auto hard = value.find("hard"), soft = value.find("soft");
     if (hard || soft) PAL_CHECK(only_fields(value, {"hard", "soft"}));
-    if (hard || !soft) {
-        PAL_TRY(read, read_trigger(hard.value_or(value), extensions));
+    if (hard) {
+        PAL_TRY(read, under("hard", read_trigger(*hard, extensions)));
+        policy.hard = std::move(read);
+    } else if (!soft) {
+        PAL_TRY(read, read_trigger(value, extensions));
         policy.hard = std::move(read);
     }
     if (soft) {
-        PAL_TRY(read, read_trigger(*soft, extensions));
+        PAL_TRY(read, under("soft", read_trigger(*soft, extensions)));
         policy.soft = std::move(read);
     }
     return {};
@@ -82,9 +85,8 @@ Result<Role> role_by_word(std::string_view word) {
 
 Result<Protect> read_protect(const JsonValue& value) {
     if (!value.is_object())
-        return fail(ErrorCode::invalid_request, "\"protect\" must be an object", "protect");
-    PAL_CHECK(
-        only_fields(value, {"turns", "tool_uses", "first_user", "roles", "tools"}, "protect"));
+        return fail(ErrorCode::invalid_request, "\"protect\" must be an object");
+    PAL_CHECK(only_fields(value, {"turns", "tool_uses", "first_user", "roles", "tools"}));
     Protect protect;
     PAL_TRY(turns, count_field(value, "turns"));
     PAL_TRY(uses, count_field(value, "tool_uses"));
@@ -104,8 +106,8 @@ Result<Protect> read_protect(const JsonValue& value) {
 
 Result<SummaryInjection> read_injection(const JsonValue& value) {
     if (!value.is_object())
-        return fail(ErrorCode::invalid_request, "\"injection\" must be an object", "injection");
-    PAL_CHECK(only_fields(value, {"on", "max_age_days", "max_chars"}, "injection"));
+        return fail(ErrorCode::invalid_request, "\"injection\" must be an object");
+    PAL_CHECK(only_fields(value, {"on", "max_age_days", "max_chars"}));
     SummaryInjection injection;
     PAL_TRY(on, flag_field(value, "on"));
     PAL_TRY(days, count_field(value, "max_age_days"));
@@ -118,19 +120,13 @@ Result<SummaryInjection> read_injection(const JsonValue& value) {
 
 // {"tokens": N, "least_share": S}
 Result<RecallBudget> read_recall(const JsonValue& value) {
-    if (!value.is_object())
-        return fail(ErrorCode::invalid_request, "\"recall\" must be an object", "recall");
-    PAL_CHECK(only_fields(value, {"tokens", "least_share"}, "recall"));
+    if (!value.is_object()) return fail(ErrorCode::invalid_request, "\"recall\" must be an object");
+    PAL_CHECK(only_fields(value, {"tokens", "least_share"}));
     RecallBudget recall;
     PAL_TRY(tokens, count_field(value, "tokens"));
+    PAL_TRY(share, share_field(value, "least_share"));
     recall.tokens = tokens.value_or(1000);
-    if (const auto share = value.find("least_share")) {
-        const auto number = share->number();
-        if (!number || *number < 0 || *number > 1)
-            return fail(ErrorCode::invalid_request, "\"least_share\" is a number from 0 to 1",
-                        "least_share");
-        recall.least_share = *number;
-    }
+    recall.least_share = share.value_or(recall.least_share);
     return recall;
 }
 
@@ -196,17 +192,17 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
     PAL_CHECK(read_words(policy, root));
     PAL_CHECK(read_numbers(policy, root));
     if (const auto triggers = root.find("triggers"); triggers && !triggers->is_null())
-        PAL_CHECK(read_triggers(policy, *triggers, extensions));
+        PAL_CHECK(under("triggers", read_triggers(policy, *triggers, extensions)));
     if (const auto value = root.find("protect"); value && !value->is_null()) {
-        PAL_TRY(protect, read_protect(*value));
+        PAL_TRY(protect, under("protect", read_protect(*value)));
         policy.protect = std::move(protect);
     }
     if (const auto value = root.find("injection"); value && !value->is_null()) {
-        PAL_TRY(injection, read_injection(*value));
+        PAL_TRY(injection, under("injection", read_injection(*value)));
         policy.injection = injection;
     }
     if (const auto value = root.find("recall"); value && !value->is_null()) {
-        PAL_TRY(recall, read_recall(*value));
+        PAL_TRY(recall, under("recall", read_recall(*value)));
         policy.recall = recall;
     }
     const auto passes = root.find("passes");
@@ -214,7 +210,8 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
         return fail(ErrorCode::invalid_request, "\"passes\" must be a list", "passes");
     if (passes)
         for (const JsonValue value : passes->elements()) {
-            PAL_TRY(pass, read_pass(value, extensions));
+            const std::string path = "passes[" + std::to_string(policy.passes.size()) + "]";
+            PAL_TRY(pass, under(path, read_pass(value, extensions)));
             policy.passes.push_back(std::move(pass));
         }
     PAL_CHECK(check_does_something(policy, root));

@@ -131,7 +131,7 @@ Result<void> check_fields(const JsonValue& object) {
                             "\" belongs to the general form of a policy and cannot stand beside "
                             "the fields of a memory strategy",
                         name);
-        const Field* field = find_field(member.key);
+        const Field* field = find_field(field_name(member.key));
         if (!field) {
             std::string message = "unknown field \"" + name + "\"; known are";
             for (const Field& one : fields) message += " \"" + std::string(one.name) + "\"";
@@ -263,10 +263,10 @@ bool is_strategy(const JsonValue& object) {
 }
 
 Result<std::string> general_of_strategy(const JsonValue& given) {
+    PAL_CHECK(check_fields(given));
     PAL_TRY(usual, with_usual_names(given));
     PAL_TRY(document, parse_json(usual));
     const JsonValue object = document.root();
-    PAL_CHECK(check_fields(object));
     const Strategy in(object);
     const std::string_view mode = in.text("mode", "none");
     std::string json;

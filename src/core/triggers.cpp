@@ -129,11 +129,12 @@ Result<Trigger> read_list(const JsonValue& value, Trigger::Kind kind,
                           const Extensions& extensions) {
     if (!value.is_array() || value.size() == 0)
         return fail(ErrorCode::invalid_request,
-                    "\"any\" and \"all\" take a list of at least one trigger object", "triggers");
+                    "\"any\" and \"all\" take a list of at least one trigger object");
     Trigger list;
     list.kind = kind;
     for (const JsonValue element : value.elements()) {
-        PAL_TRY(part, read_trigger(element, extensions));
+        const std::string path = "[" + std::to_string(list.parts.size()) + "]";
+        PAL_TRY(part, under(path, read_trigger(element, extensions)));
         list.parts.push_back(std::move(part));
     }
     return list;
@@ -154,18 +155,15 @@ Result<Trigger> read_trigger(const JsonValue& value, const Extensions& extension
     if (!value.is_object())
         return fail(ErrorCode::invalid_request,
                     "a trigger is an object, as in {\"tokens\": 32000}; it is " +
-                        std::string(value.raw().substr(0, 64)),
-                    "triggers");
+                        std::string(value.raw().substr(0, 64)));
     Trigger any;
     any.kind = Trigger::Kind::any;
     for (const JsonMember member : value.members()) {
         if (member.value.is_null()) continue;
         const bool is_list = member.key == "any" || member.key == "all";
-        PAL_TRY(part, is_list
-                          ? read_list(member.value,
-                                      member.key == "all" ? Trigger::Kind::all : Trigger::Kind::any,
-                                      extensions)
-                          : read_condition(member.key, member.value, extensions));
+        const auto kind = member.key == "all" ? Trigger::Kind::all : Trigger::Kind::any;
+        PAL_TRY(part, is_list ? under(member.key, read_list(member.value, kind, extensions))
+                              : read_condition(member.key, member.value, extensions));
         any.parts.push_back(std::move(part));
     }
     if (any.parts.empty()) return Trigger{};

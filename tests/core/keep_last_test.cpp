@@ -139,13 +139,13 @@ TEST(policy, names_the_field_that_it_does_not_know) {
     };
     for (const Bad& bad :
          {Bad{"[]", "policy"}, Bad{"{", "policy"}, Bad{R"({"pases":[]})", "pases"},
-          Bad{R"({"passes":{}})", "passes"}, Bad{R"({"passes":[1]})", "passes"},
-          Bad{R"({"passes":[{"pass":"keep"}]})", "passes"},
-          Bad{R"({"passes":[{"pass":"keep_last"}]})", "passes"},
-          Bad{R"({"passes":[{"pass":"keep_last","messages":-1}]})", "messages"},
-          Bad{R"({"passes":[{"pass":"keep_last","messages":"3"}]})", "messages"},
-          Bad{R"({"passes":[{"pass":"keep_last","turns":1,"bits":5}]})", "bits"},
-          Bad{R"({"triggers":5})", "triggers"}, Bad{R"({"triggers":{"age":5}})", "age"}}) {
+          Bad{R"({"passes":{}})", "passes"}, Bad{R"({"passes":[1]})", "passes[0].pass"},
+          Bad{R"({"passes":[{"pass":"keep"}]})", "passes[0].pass"},
+          Bad{R"({"passes":[{"pass":"keep_last"}]})", "passes[0]"},
+          Bad{R"({"passes":[{"pass":"keep_last","messages":-1}]})", "passes[0].messages"},
+          Bad{R"({"passes":[{"pass":"keep_last","messages":"3"}]})", "passes[0].messages"},
+          Bad{R"({"passes":[{"pass":"keep_last","turns":1,"bits":5}]})", "passes[0].bits"},
+          Bad{R"({"triggers":5})", "triggers"}, Bad{R"({"triggers":{"age":5}})", "triggers.age"}}) {
         const auto policy = parse_policy(bad.json);
         ASSERT_FALSE(policy) << bad.json;
         EXPECT_EQ(policy.error().code, ErrorCode::invalid_request);

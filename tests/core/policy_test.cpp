@@ -259,10 +259,49 @@ TEST(policy, what_would_never_do_anything_is_refused) {
     EXPECT_EQ(param(R"({"triggers":{"tokens":100},"target":{"window_share":0.6},)"
                     R"("passes":[{"pass":"drop_oldest"}]})"),
               "accepted");  // Of an unknown window: it may be below.
-    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","max_share":1.5}]})"), "max_share");
-    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"rolling","batch":0}]})"), "batch");
+    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","max_share":1.5}]})"), "passes[0].max_share");
+    EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"rolling","batch":0}]})"),
+              "passes[0].batch");
     EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"chunked","chunk_tokens":0}]})"),
-              "chunk_tokens");
+              "passes[0].chunk_tokens");
+}
+
+TEST(policy, an_error_names_the_whole_path_of_its_field) {
+    struct Bad {
+        const char *policy, *path;
+    };
+    constexpr Bad all[] = {
+        {R"({"recall":{"tokens":-1}})", "recall.tokens"},
+        {R"({"mode":"trim","recall":{"least_share":2}})", "recall.least_share"},
+        {R"({"recall":3})", "recall"},
+        {R"({"injection":{"days":2}})", "injection.days"},
+        {R"({"protect":{"turns":"two"},"passes":[]})", "protect.turns"},
+        {R"({"protect":{"roles":["boss"]},"passes":[]})", "protect.roles"},
+        {R"({"min_gain":{"euros":3},"passes":[]})", "min_gain.euros"},
+        {R"({"min_gain":{"dollars":-3},"passes":[]})", "min_gain.dollars"},
+        {R"({"target":{"tokens":"many"},"passes":[]})", "target.tokens"},
+        {R"({"target":{"window_share":7},"passes":[]})", "target.window_share"},
+        {R"({"triggers":7,"passes":[]})", "triggers"},
+        {R"({"triggers":{"hard":7},"passes":[]})", "triggers.hard"},
+        {R"({"triggers":{"soft":{"tokens":"x"}},"passes":[]})", "triggers.soft.tokens"},
+        {R"({"triggers":{"hard":{},"firm":{}},"passes":[]})", "triggers.firm"},
+        {R"({"triggers":{"all":[{"turns":1},{"token":1}]},"passes":[]})", "triggers.all[1].token"},
+        {R"({"triggers":{"any":[]},"passes":[]})", "triggers.any"},
+        {R"({"passes":[{"pass":"fail"},{"pass":"summarize","from":"noon"}]})", "passes[1].from"},
+        {R"({"passes":[{"pass":"summarize","from":7}]})", "passes[0].from"},
+        {R"({"passes":[{"pass":"fail","min_gain":{"euros":1}}]})", "passes[0].min_gain.euros"},
+        {R"({"passes":[{"pass":"fail","when":{"token":1}}]})", "passes[0].when.token"},
+        {R"({"passes":[{"pass":"keep_last"}]})", "passes[0]"},
+        {R"({"passes":[7]})", "passes[0].pass"},
+        {R"({"keep_last_turns":"two"})", "keep_last_turns"},
+    };
+    for (const Bad& bad : all) {
+        const auto policy = parse_policy(bad.policy);
+        ASSERT_FALSE(policy) << bad.policy;
+        EXPECT_EQ(policy.error().param, bad.path) << policy.error().message;
+    }
+    EXPECT_EQ(parse_policy(R"({"recall":{"tokens":-1}})").error().message,
+              R"("recall.tokens" must be a whole number, 0 or more; it is -1)");
 }
 
 TEST(policy, the_seeds_other_names_mean_the_same) {
@@ -273,7 +312,7 @@ TEST(policy, the_seeds_other_names_mean_the_same) {
     EXPECT_EQ(*expand_policy(R"({"memory_strategy":"trim","keep_last_turns":3})"),
               *expand_policy(R"({"mode":"trim","keep_last_user_turns":3})"));
     EXPECT_EQ(parse_policy(R"({"strategy":"trim","mode":"trim"})").error().param, "strategy");
-    EXPECT_EQ(parse_policy(R"({"strategy":"tidy"})").error().param, "mode");
+    EXPECT_EQ(parse_policy(R"({"strategy":"tidy"})").error().param, "strategy");
     // In the general form it is a word for reports.
     const auto general =
         parse_policy(R"({"strategy":"mine","triggers":{"turns":9},"passes":[{"pass":"fail"}]})");
