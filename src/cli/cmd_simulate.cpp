@@ -60,9 +60,11 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     std::string_view encoding = "o200k_base";
     if (const PriceList* list = find_prices(name)) {
         setup.options.prices = *list;
+        setup.options.model = facts_of(*models.match(name == "openai" ? "gpt-4.1" : "claude").spec);
     } else {
         const ModelMatch match = models.match(name);
         setup.options.prices = prices_for(*match.spec);
+        setup.options.model = facts_of(*match.spec);
         if (!match.known || setup.options.prices.name.empty())
             return fail(ErrorCode::invalid_request,
                         "there are no prices \"" + name +

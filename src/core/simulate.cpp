@@ -1,6 +1,7 @@
 #include "core/simulate.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/summary.h"
@@ -56,8 +57,10 @@ public:
         for (std::size_t i = 0; i < trace_.items.size(); ++i) {
             const Item& said = trace_.items[i];
             if (is_call(i)) call(said);
-            if (policy_.recall.tokens > 0) recollect(said);
-            show(said);
+            if (policy_.recall.tokens > 0)
+                hear(said);
+            else
+                show(said);
             full_text_ += texts_.back().text;
         }
         sum_.reached = reached_ ? 1 : 0;
@@ -69,6 +72,13 @@ private:
     struct ItemText {
         const char* raw;
         std::string text;
+    };
+
+    // What was asked since the last call, and is to be known of the past only when that is quoted.
+    struct Question {
+        Quotable said = {};
+        Time at = {};
+        FormatId format = FormatId::openai_chat;
     };
 
     // Seqs are counted anew: what is recalled stands between messages of the recording.
@@ -91,31 +101,76 @@ private:
         return text;
     }
 
-    // As begin does it: before a user's message, from what is not shown any more.
-    void recollect(const Item& said) {
-        const std::string text = plain_text(said.message);
-        if (said.message.shape.starts_turn() && sum_.compactions > 0) quote(said, text);
-        past_.add({next_ + 1, said.message.shape.role, text}, said.at);
+    // A question leaves the seq before it to what is quoted for it.
+    void hear(const Item& said) {
+        remember();
+        const Shape& shape = said.message.shape;
+        if (shape.starts_turn()) next_ = next_ + 1;
+        show(said);
+        question_ =
+            Question{{next_, shape.role, plain_text(said.message), said.message.fingerprint},
+                     said.at,
+                     said.message.format};
+        if (!shape.starts_turn()) remember();
     }
 
-    void quote(const Item& said, const std::string& question) {
+    void remember() {
+        if (question_) past_.add(question_->said, question_->at);
+        question_.reset();
+    }
+
+    RecallInput recall_input() const {
         RecallInput input;
-        input.shown = shown_seqs(items_, [&](const Message& m) { return plain_text(m); });
-        const auto found = past_.search(question, recall_candidates + input.shown.size());
-        input.candidates = found;
+        const auto text_of = [&](const Message& message) { return plain_text(message); };
+        input.shown = shown_seqs(items_, text_of);
+        for (const Item& item : items_) {
+            if (item.kind == ItemKind::recalled) input.quotations += text_of(item.message);
+            if (item.kind == ItemKind::verbatim) input.shown_texts.insert(item.message.fingerprint);
+        }
         input.read = [&](Seq seq) { return std::optional(past_.at(seq)); };
         input.count = [&](std::string_view text) { return tools_.count_text(text); };
-        const std::string quotation = quote_recalled(input, policy_.recall);
-        if (quotation.empty()) return;
-        auto message = tools_.make_text(said.message.format, Role::user, quotation);
-        if (!message) return;
+        return input;
+    }
+
+    // Before the question, from what is not shown any more, within so many tokens. False: nothing.
+    bool quote(std::uint64_t room) {
+        RecallBudget budget = policy_.recall;
+        budget.tokens = std::min(budget.tokens, room);
+        if (!question_ || budget.tokens == 0 || sum_.compactions == 0) return false;
+        RecallInput input = recall_input();
+        const auto found =
+            past_.search(question_->said.text, recall_candidates + input.shown.size());
+        input.candidates = found;
+        const std::string quotation = quote_recalled(input, budget);
+        if (quotation.empty()) return false;
+        auto message = tools_.make_text(question_->format, Role::user, quotation);
+        if (!message) return false;
         mark_recalled(*message);
+        const Seq seq{question_->said.seq.value - 1};
         Item item;
+        item.range = {seq, seq};
         item.kind = ItemKind::recalled;
         item.tokens = message->count.tokens;
-        item.at = said.at;
+        item.at = question_->at;
         item.message = *std::move(message);
-        show(std::move(item));
+        add_item(totals_, item);
+        texts_.insert(texts_.begin() + place_of_question(),
+                      {item.message.raw->data(), flatten(item, tools_)});
+        items_.insert(items_.begin() + place_of_question(), std::move(item));
+        return true;
+    }
+
+    void take_back_quotation() {
+        const auto at = place_of_question() - 1;
+        items_.erase(items_.begin() + at);
+        texts_.erase(texts_.begin() + at);
+        totals_ = totals_of(items_);
+    }
+
+    std::ptrdiff_t place_of_question() const {
+        return std::ranges::lower_bound(items_, question_->said.seq, {},
+                                        [](const Item& item) { return item.range.from; }) -
+               items_.begin();
     }
 
     // In Responses an answer is several items: the first one is the call.
@@ -132,27 +187,47 @@ private:
         return std::chrono::duration<double>(next.at - last).count();
     }
 
-    void compact(const Item& next) {
+    Occasion occasion(const Item& next) const {
+        Occasion out;
+        out.totals = totals_;
+        out.budget = options_.budget;
+        out.model = options_.model;
+        out.preamble = trace_.preamble;
+        out.stall = stall_;
+        out.now = next.at;
+        return out;
+    }
+
+    // As begin does it: what a compaction takes out before this call can be quoted in it, so the
+    // plan comes first; and it can be the quotation that makes it too much.
+    void compact_and_quote(const Item& next) {
+        Due due = find_due(policy_, occasion(next));
+        if (due.level == Level::none && quote(UINT64_MAX)) {
+            due = find_due(policy_, occasion(next));
+            if (due.level != Level::none) take_back_quotation();
+        }
+        if (due.level != Level::none) quote(compact(next, due));
+        remember();
+    }
+
+    // The tokens that are free then.
+    std::uint64_t compact(const Item& next, const Due& due) {
         PlanInput input;
         input.items = items_;
-        input.occasion.totals = totals_;
-        input.occasion.budget = options_.budget;
-        input.occasion.preamble = trace_.preamble;
-        input.occasion.stall = stall_;
-        input.occasion.now = next.at;
+        input.occasion = occasion(next);
         input.tools = &tools_;
         input.want_items = true;
-        const Due due = find_due(policy_, input.occasion);
-        if (due.level == Level::none) return;
         reached_ = true;
         Plan plan = make_plan(input, policy_, due);
         if (plan.outcome == PlanOutcome::unreachable) ++sum_.unreachable;
         note_progress(stall_, plan.tokens_before, plan.tokens_after);
-        if (plan.outcome != PlanOutcome::done) return;
-        ++sum_.compactions;
-        items_ = std::move(plan.items);
-        totals_ = totals_of(items_);
-        read_texts();
+        if (plan.outcome == PlanOutcome::done) {
+            ++sum_.compactions;
+            items_ = std::move(plan.items);
+            totals_ = totals_of(items_);
+            read_texts();
+        }
+        return plan.limit - std::min(plan.limit, plan.used_after);
     }
 
     // The texts of what is shown now; those that did not change are kept.
@@ -194,7 +269,7 @@ private:
     }
 
     void call(const Item& answer) {
-        compact(answer);
+        compact_and_quote(answer);
         std::vector<CacheBlock> request;
         request.push_back({1, static_cast<std::uint32_t>(options_.budget.fixed())});
         for (const Item& item : items_)
@@ -231,6 +306,7 @@ private:
     std::string preamble_text_, full_text_;
     Seq next_ = {};
     SimulatedPast past_;
+    std::optional<Question> question_;
     Time last_call_ = {};
     std::uint64_t checked_ = 0;
     bool reached_ = false;

@@ -1,8 +1,8 @@
 // Replays a recorded conversation call by call under a policy and counts what it would have cost.
 //
 // Every answer of the recording is one call of the model; before it the policy compacts what is
-// due, as the engine would. Pure: what is sendable, and vectors, are asked of functions that are
-// passed in.
+// due and quotes what it recalls into the room that is left, as the engine would. Pure: what is
+// sendable, and vectors, are asked of functions that are passed in.
 #pragma once
 #include <functional>
 #include <span>
@@ -23,8 +23,9 @@ struct Trace {
 
 struct SimulateOptions {
     PriceList prices = {};
-    Budget budget = {};  // tools and system are the trace's
-    double gap_s = 0;    // between calls, where no times are recorded
+    ModelFacts model = {};  // what the policy is told of it: its prices decide whether an edit pays
+    Budget budget = {};     // tools and system are the trace's
+    double gap_s = 0;       // between calls, where no times are recorded
     std::function<bool(std::span<const Message>)> is_sendable = {};
     EmbedTexts embed = {};  // none: recall goes by words alone
 };
