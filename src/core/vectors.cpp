@@ -28,6 +28,13 @@ void normalize(std::span<float> vector) {
     for (float& value : vector) value *= scale;
 }
 
+bool has_direction(std::span<const float> vector) {
+    constexpr double least = 1e-30;  // Below it the numbers of the direction would not be finite.
+    double length = 0;
+    for (const float value : vector) length += double{value} * double{value};
+    return std::isfinite(length) && length > least;
+}
+
 void dot_products(std::span<const float> rows, std::span<const float> query, std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = dot(rows.data() + i * query.size(), query.data(), query.size());

@@ -1,6 +1,7 @@
 // Embeddings by any server that has OpenAI's /v1/embeddings, asked as models are: with their keys,
 // time-outs and retries.
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "base/json.h"
@@ -22,6 +23,16 @@ std::string request_body(std::string_view model, std::span<const std::string> te
     for (const std::string& text : texts) out.string(utf8_prefix(text, text_bytes_max));
     out.end_array().field("encoding_format", "float").end_object();
     return body;
+}
+
+// False when one of them is no number, or none that a vector can have.
+bool read_numbers(const JsonValue& list, std::vector<float>& out) {
+    for (const JsonValue element : list.elements()) {
+        const auto number = element.number();
+        if (!number || !std::isfinite(static_cast<float>(*number))) return false;
+        out.push_back(static_cast<float>(*number));
+    }
+    return true;
 }
 
 class ModelEmbedder final : public Embedder {
@@ -68,12 +79,16 @@ private:
             ++next;
             if (!vector || place < 0 || place >= static_cast<std::int64_t>(count))
                 return wrong("a row that is no vector");
-            for (const JsonValue number : vector->elements())
-                vectors[static_cast<std::size_t>(place)].push_back(
-                    static_cast<float>(number.number().value_or(0)));
+            std::vector<float>& row_of = vectors[static_cast<std::size_t>(place)];
+            if (!row_of.empty()) return wrong("two vectors for one text");
+            if (!read_numbers(*vector, row_of)) return wrong("a vector with what is no number");
         }
-        const bool empty = std::ranges::any_of(vectors, &std::vector<float>::empty);
-        if (empty) return wrong("an empty vector");
+        const auto has_none = [](const auto& one) { return one.empty(); };
+        if (std::ranges::any_of(vectors, has_none)) return wrong("an empty vector");
+        const auto is_zero = [](const auto& one) {
+            return std::ranges::none_of(one, [](float number) { return number != 0; });
+        };
+        if (std::ranges::any_of(vectors, is_zero)) return wrong("a vector of zeros");
         return vectors;
     }
 

@@ -42,6 +42,10 @@ Result<void> embed_page(Embedder& embedder, VectorPage& page) {
             if (vector.size() != page.dimension || made.size() != count)
                 return fail(ErrorCode::upstream_failed, "the embedder " + embedder.model() +
                                                             " gives vectors of different sizes");
+            if (!has_direction(vector))
+                return fail(ErrorCode::upstream_failed,
+                            "the embedder " + embedder.model() +
+                                " gives a vector without a direction: zeros, or what is no number");
             normalize(vector);
             page.vectors.insert(page.vectors.end(), vector.begin(), vector.end());
         }

@@ -30,7 +30,7 @@ QueryEmbedder::~QueryEmbedder() {
 Result<QueryEmbedder::Vector> QueryEmbedder::embed_now(const std::string& text) const {
     const std::string asked = asked_text(text);
     PAL_TRY(made, embedder_->embed_queries({&asked, 1}));
-    if (made.size() != 1)
+    if (made.size() != 1 || !has_direction(made.front()))
         return fail(ErrorCode::upstream_failed, "the embedder gave no vector for the query");
     normalize(made.front());
     return std::move(made.front());

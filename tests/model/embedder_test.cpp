@@ -50,12 +50,25 @@ TEST(model_embedder, refuses_answers_that_do_not_fit) {
     const std::vector<std::string> texts{"one"};
     for (const std::string_view body :
          {R"({"data":[]})", R"({"data":[{"index":5,"embedding":[1]}]})", R"(nonsense)",
-          R"({"data":[{"index":0,"embedding":[]}]})", R"({"data":[{"index":0}]})"}) {
+          R"({"data":[{"index":0,"embedding":[]}]})", R"({"data":[{"index":0}]})",
+          R"({"data":[{"index":0,"embedding":[null,1]}]})",
+          R"({"data":[{"index":0,"embedding":["0.5",1]}]})",
+          R"({"data":[{"index":0,"embedding":[1e300,1]}]})",
+          R"({"data":[{"index":0,"embedding":[0,0.0]}]})",
+          R"({"data":[{"index":0,"embedding":"AAAA"}]})"}) {
         Upstream upstream({reply_of(std::string(body))});
         const auto made = embedder_of(upstream)->embed(texts);
         ASSERT_FALSE(made.has_value()) << body;
         EXPECT_EQ(made.error().code, ErrorCode::upstream_failed) << body;
     }
+}
+
+TEST(model_embedder, refuses_two_vectors_for_one_text) {
+    Upstream upstream({reply_of(R"({"data":[{"index":0,"embedding":[1,0]},)"
+                                R"({"index":0,"embedding":[0,1]}]})")});
+    const auto made = embedder_of(upstream)->embed(std::vector<std::string>{"one", "two"});
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().code, ErrorCode::upstream_failed);
 }
 
 TEST(model_embedder, tells_what_the_server_said) {
