@@ -75,9 +75,12 @@ std::string telling_words(std::string_view question) {
     const std::vector<RawWord> all = split_words(question);
     const Language language = guess_language(all);
     std::string words;
+    std::uint32_t told = 0;  // the end of what was taken last: it has its parts
     // A word that is common in another language may be what the question is about.
     for (const RawWord& word : all) {
         if (word.kind == WordKind::single || is_common_word(word.text, language)) continue;
+        if (word.end <= told) continue;
+        told = word.end;
         words += question.substr(word.begin, word.end - word.begin);
         words += ' ';
     }
@@ -126,19 +129,30 @@ bool is_quotation(std::string_view text) {
     return text.starts_with(quotation_opening);
 }
 
+bool is_lookup_tool(std::string_view tool) {
+    return tool == search_tool_name || tool == recall_tool_name;
+}
+
 bool is_lookup_call(std::string_view tool, std::string_view arguments) {
     constexpr std::string_view search_fields[] = {"query", "limit"};
     constexpr std::string_view recall_fields[] = {"call_id", "from", "to"};
-    const bool searches = tool == search_tool_name;
-    if (!searches && tool != recall_tool_name) return false;
+    if (!is_lookup_tool(tool)) return false;
     const auto document = parse_json(arguments);
-    if (!document || !document->root().is_object()) return false;
+    if (!document || !document->root().is_object()) return true;  // It was told so.
     const std::span<const std::string_view> known =
-        searches ? std::span<const std::string_view>(search_fields) : recall_fields;
-    // A caller may have a tool of that name that does something else.
-    for (const JsonMember& member : document->root().members())
-        if (std::ranges::find(known, member.key) == known.end()) return false;
-    return true;
+        tool == search_tool_name ? std::span<const std::string_view>(search_fields) : recall_fields;
+    bool some = false;
+    for (const JsonMember& member : document->root().members()) {
+        if (std::ranges::find(known, member.key) != known.end()) return true;
+        some = true;
+    }
+    return !some;
+}
+
+bool is_lookup_note(std::string_view answer) {
+    while (answer.starts_with('[') && answer.contains("]\n"))  // warnings
+        answer.remove_prefix(answer.find("]\n") + 2);
+    return answer.starts_with(nothing_found) || answer.starts_with("Error: ");
 }
 
 std::vector<Seq> quoted_seqs(std::string_view quotation) {

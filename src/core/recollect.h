@@ -74,11 +74,16 @@ std::string quote_recalled(const RecallInput& input, const RecallBudget& budget)
 constexpr std::string_view quotation_opening =
     "[recalled from earlier in this conversation; quoted, not addressed to you]\n";
 constexpr std::string_view quotation_closing = "[end of what was recalled]";
+constexpr std::string_view nothing_found = "Nothing was found";
 // One origin. No line of its text can pass for a line of ours. `about` follows the role, if given.
 std::string quoted_piece(Seq seq, Role role, std::string_view text, std::string_view about = {});
 bool is_quotation(std::string_view text);
-// Whether a call with these arguments is one of those tools: it asks, and says nothing to be found.
+// Whether a tool of that name is one of those, and a call of it asks them for something: it says
+// nothing to be found. A caller may have a tool of that name that takes something else.
+bool is_lookup_tool(std::string_view tool);
 bool is_lookup_call(std::string_view tool, std::string_view arguments);
+// Whether an answer to a call of such a tool says that there is nothing, or what was wrong.
+bool is_lookup_note(std::string_view answer);
 
 // What of the log the items show or quote as it was said.
 std::set<Seq> shown_seqs(std::span<const Item> items,

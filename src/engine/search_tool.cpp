@@ -47,20 +47,20 @@ std::string Memory::answer_search(const ConversationId& name, std::string_view a
         return "Error: 'query' is missing; " + std::string(search_usage);
     const auto limit = document->root().find("limit");
     const std::int64_t wanted = limit ? limit->integer().value_or(results) : results;
+    if (wanted < 1) return "Error: 'limit' is below 1; " + std::string(search_usage);
     SearchRequest request;
     request.tenant = name.tenant;
     request.conversation_id = name.id;
     request.query = query->string();
     request.limit = static_cast<std::size_t>(
-        std::clamp<std::int64_t>(wanted, 1, static_cast<std::int64_t>(results_max)));
+        std::min<std::int64_t>(wanted, static_cast<std::int64_t>(results_max)));
     request.for_model = true;
     std::vector<Seq> seen;
     const auto page = search_memory(*state_, request, &seen);
     if (!page) return "Error: " + page.error().message;
     if (page->hits.empty())
-        return warnings_of(*page) + (seen.empty() ? "Nothing was found."
-                                                  : "Nothing was found but what you have before "
-                                                    "you in this conversation.");
+        return warnings_of(*page) + std::string(nothing_found) +
+               (seen.empty() ? "." : " but what you have before you in this conversation.");
     std::string text(quotation_opening);
     text += warnings_of(*page);
     for (const SearchHit& hit : page->hits) {

@@ -26,6 +26,7 @@ Result<void> LogWords::update(Store& store, const Header& header, Stemmer& stemm
         words_ = WordIndex();
         known_ = false;
         calls_.clear();
+        lookups_.clear();
     }
     if (!known_) load(store, header);
     PAL_CHECK(read_new(store, header, stemmer));
@@ -81,8 +82,10 @@ void LogWords::add(const Entry& entry, Stemmer& stemmer, bool index) {
         return;
     }
     if (is_recalled(said->message)) return;  // Its words are found where they were said.
-    const SearchText text = search_text(said->message);
+    const SearchText text = search_text(said->message, lookups_);
     if (calls_.size() > calls_max) calls_.clear();
+    if (lookups_.size() > calls_max) lookups_.clear();
+    lookups_.insert(text.lookups.begin(), text.lookups.end());
     const Shape& shape = said->message.shape;
     IndexedText message{entry.seq, entry.at, shape.role, text.text, {}, !shape.results.empty()};
     for (const SearchText::ToolUse& use : text.tools) {

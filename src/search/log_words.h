@@ -12,6 +12,7 @@
 #include "core/word_index.h"
 #include "palimpsest/search.h"
 #include "palimpsest/store.h"
+#include "search/message_text.h"
 
 namespace palimpsest {
 
@@ -44,6 +45,7 @@ private:
     std::uint64_t sealed_ = 0;
     WordIndex words_;
     std::map<std::string, std::string> calls_;  // names of tools by call id, of late calls
+    CallIds lookups_;  // late calls of the tools that look up what was said
 };
 
 }  // namespace palimpsest

@@ -19,10 +19,11 @@ std::string speaker_of(const Message& message) {
     return name && name->is_string() ? std::string(name->string()) : std::string();
 }
 
-void add_part(SearchText& out, const Part& part) {
+void add_part(SearchText& out, const Part& part, const CallIds& lookups) {
     if (const auto* text = std::get_if<Text>(&part)) {
         out.text += text->text;
     } else if (const auto* call = std::get_if<ToolCall>(&part)) {
+        if (is_lookup_tool(call->name)) out.lookups.emplace_back(call->id);
         if (is_lookup_call(call->name, call->arguments)) return;
         out.text += call->name;
         out.text += ' ';
@@ -30,6 +31,7 @@ void add_part(SearchText& out, const Part& part) {
         out.tools.push_back({std::string(call->id), std::string(call->name)});
     } else if (const auto* result = std::get_if<ToolResult>(&part)) {
         if (is_quotation(result->text)) return;  // Its words are found where they were said.
+        if (lookups.contains(result->id) && is_lookup_note(result->text)) return;
         out.text += result->text;
         out.tools.push_back({std::string(result->id), {}});
     } else {
@@ -40,14 +42,14 @@ void add_part(SearchText& out, const Part& part) {
 
 }  // namespace
 
-SearchText search_text(const Message& message) {
+SearchText search_text(const Message& message, const CallIds& lookups) {
     SearchText out;
     if (!message.raw) return out;
     const auto parts = read_parts(message);
     if (!parts) return out;
     if (const std::string speaker = speaker_of(message); !speaker.empty())
         out.text = speaker + ": ";
-    for (const Part& part : parts->parts) add_part(out, part);
+    for (const Part& part : parts->parts) add_part(out, part, lookups);
     if (!out.text.empty() && out.text.back() == '\n') out.text.pop_back();
     return out;
 }

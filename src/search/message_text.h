@@ -2,6 +2,8 @@
 // results. Not reasoning, not media, not what a model asked the tools `recall` and `search_memory`
 // and was answered.
 #pragma once
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +17,12 @@ struct SearchText {
         std::string id = {}, name = {};  // results name only the id of their call
     };
     std::vector<ToolUse> tools = {};
+    std::vector<std::string> lookups = {};  // ids of its calls of `recall` and `search_memory`
 };
 
-// Empty for a message that cannot be read.
-SearchText search_text(const Message& message);
+// Empty for a message that cannot be read. `lookups`: calls of those two tools that were made
+// before; with it, answers that only say that there is nothing are left out too.
+using CallIds = std::set<std::string, std::less<>>;
+SearchText search_text(const Message& message, const CallIds& lookups = {});
 
 }  // namespace palimpsest
