@@ -11,6 +11,7 @@ std::vector<std::string> search_words(std::string_view text) {
     std::vector<std::string> terms;
     for (const RawWord& word : words) {
         if (word.kind == WordKind::single || word.kind == WordKind::whole) continue;
+        if (word.kind == WordKind::name) continue;
         if (!is_common_word(word.text, language)) terms.push_back(stemmer.term(word, language));
     }
     return terms;

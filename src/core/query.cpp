@@ -51,10 +51,12 @@ AskedWord asked_word(const RawWord& word, Languages languages, Stemmer& stemmer)
     for (std::size_t l = 0; l < language_count; ++l) {
         const auto language = static_cast<Language>(l);
         if (!(languages & only_language(language))) continue;
-        const std::string& term = stemmer.term(word, language);
-        if (std::ranges::find(asked.terms, term) == asked.terms.end()) asked.terms.push_back(term);
-        asked.common =
-            asked.common || (word.kind == WordKind::plain && is_common_word(word.text, language));
+        stemmer.terms(word, language, [&](const std::string& term) {
+            if (std::ranges::find(asked.terms, term) == asked.terms.end())
+                asked.terms.push_back(term);
+        });
+        const bool letters = word.kind == WordKind::plain || word.kind == WordKind::name;
+        asked.common = asked.common || (letters && is_common_word(word.text, language));
     }
     return asked;
 }
@@ -72,19 +74,21 @@ QuotedWord quoted_word(const RawWord& word, Languages languages, Stemmer& stemme
     for (std::size_t l = 0; l < language_count; ++l) {
         const auto language = static_cast<Language>(l);
         if (!(languages & only_language(language))) continue;
-        const std::string& term = stemmer.term(word, language);
-        if (std::ranges::find(quoted.terms, term, &QuotedTerm::text) == quoted.terms.end())
-            quoted.terms.push_back({term, form_mark(word, term)});
+        stemmer.terms(word, language, [&](const std::string& term) {
+            if (std::ranges::find(quoted.terms, term, &QuotedTerm::text) == quoted.terms.end())
+                quoted.terms.push_back({term, form_mark(word, term)});
+        });
     }
     return quoted;
 }
 
-// At most so many words of it, from its begin.
+// At most so many words of it, from its begin. A name is one word, however its capitals cut it.
 Quote quote_of(const std::vector<RawWord>& words, std::size_t most, Languages languages,
                Stemmer& stemmer, bool& cut) {
     Quote quote;
     for (const RawWord& word : words) {
         if (word.kind == WordKind::whole || word.kind == WordKind::pair) continue;
+        if (!quote.empty() && quote.back().offset == word.position) continue;  // part of a name
         if (quote.size() == most) {
             cut = true;
             break;
@@ -162,7 +166,7 @@ SearchQuery read_query(std::string_view text, Languages languages, Stemmer& stem
     languages |= only_language(Language::english);
     std::string shorter;
     if (text.size() > query_bytes_max) {
-        query.cut = true;
+        query.cut_bytes = true;
         text = shorter = without_quotes(both_ends(text));
     }
     std::vector<Spoken> all;
@@ -170,13 +174,13 @@ SearchQuery read_query(std::string_view text, Languages languages, Stemmer& stem
     for (const Piece& piece : split_quotes(text)) {
         const std::vector<RawWord> words = split_words(piece.text);
         Quote quote;
-        if (piece.quoted) quote = quote_of(words, room, languages, stemmer, query.cut);
+        if (piece.quoted) quote = quote_of(words, room, languages, stemmer, query.cut_words);
         room -= quote.size();
         for (std::size_t i = 0; i < words.size(); ++i)
             if (is_asked(words, i)) all.push_back({words[i], !quote.empty()});
         if (!quote.empty()) query.quotes.push_back(std::move(quote));
     }
-    ask_words(query, choose(std::move(all), query.cut), languages, stemmer);
+    ask_words(query, choose(std::move(all), query.cut_words), languages, stemmer);
     return query;
 }
 

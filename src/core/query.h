@@ -30,7 +30,8 @@ using Quote = std::vector<QuotedWord>;  // not empty, in order
 struct SearchQuery {
     std::vector<AskedWord> words = {};  // different ones
     std::vector<Quote> quotes = {};
-    bool cut = false;  // it was too long: not all of it is asked for
+    // It had too many bytes, or words: not all of it is asked for.
+    bool cut_bytes = false, cut_words = false;
     bool empty() const { return words.empty(); }
 };
 

@@ -84,6 +84,7 @@ private:
             for (const PostingList& list : lists) add_places(list.bytes, term.mark, places);
         }
         if (!std::ranges::is_sorted(places)) std::ranges::sort(places);
+        places.erase(std::ranges::unique(places).begin(), places.end());  // by two of its terms
         return places;
     }
 
@@ -102,19 +103,17 @@ private:
     std::unordered_map<std::string_view, Places> known_;  // by the words of quotes
 };
 
-// A text's words in a row, as numbers: 0 for those that are in no quote.
+// A text's words by position, those that are in some quote as numbers.
 class NumberedWords {
 public:
-    NumberedWords(const std::vector<RawWord>& words, std::span<const Quote> quotes)
-        : words_(words) {
+    NumberedWords(const std::vector<RawWord>& words, std::span<const Quote> quotes) {
         for (const Quote& quote : quotes)
             for (const QuotedWord& word : quote)
                 numbers_.try_emplace(word.text, static_cast<std::uint32_t>(numbers_.size() + 1));
         for (std::size_t w = 0; w < words.size(); ++w) {
             if (words[w].kind == WordKind::whole || words[w].kind == WordKind::pair) continue;
             const auto known = numbers_.find(strip_accents(words[w].text));
-            text_.push_back(known == numbers_.end() ? 0 : known->second);
-            places_.push_back(w);
+            if (known != numbers_.end()) text_.push_back({words[w].position, known->second, w});
         }
     }
 
@@ -122,24 +121,40 @@ public:
         std::vector<std::uint32_t> wanted;
         for (const QuotedWord& word : quote) wanted.push_back(numbers_.at(word.text));
         std::vector<QuotePlace> found;
-        for (auto at = text_.begin();;) {
-            at = std::search(at, text_.end(), wanted.begin(), wanted.end());
-            if (at == text_.end()) return found;
-            const auto first = static_cast<std::size_t>(at - text_.begin());
-            const QuotePlace place{places_[first], places_[first + wanted.size() - 1]};
-            // A character that is no word leaves a gap, in a quote as in a text.
-            const bool together =
-                words_[place.last].position - words_[place.first].position == quote.back().offset;
-            if (together) found.push_back(place);
-            at += together ? static_cast<std::ptrdiff_t>(wanted.size()) : 1;
+        std::uint32_t free = 0;  // the first position behind the quote that was found last
+        for (auto at = text_.begin(); at != text_.end(); ++at) {
+            if (at->position < free || at->number != wanted.front()) continue;
+            const Numbered* last = end_of(quote, wanted, at);
+            if (!last) continue;
+            found.push_back({at->word, last->word});
+            free = last->position + 1;
         }
+        return found;
     }
 
 private:
-    const std::vector<RawWord>& words_;
+    // A name and its parts are at one position: each of them may be the one that is asked for.
+    struct Numbered {
+        std::uint32_t position = 0, number = 0;
+        std::size_t word = 0;
+    };
+    using At = std::vector<Numbered>::const_iterator;
+
+    // The last word of the quote that starts there, or null.
+    const Numbered* end_of(const Quote& quote, const std::vector<std::uint32_t>& wanted,
+                           At start) const {
+        At at = start;
+        for (std::size_t i = 1; i < wanted.size(); ++i) {
+            const std::uint32_t position = start->position + quote[i].offset;
+            while (at != text_.end() && at->position < position) ++at;
+            while (at != text_.end() && at->position == position && at->number != wanted[i]) ++at;
+            if (at == text_.end() || at->position != position) return nullptr;
+        }
+        return &*at;
+    }
+
     std::unordered_map<std::string, std::uint32_t> numbers_;
-    std::vector<std::uint32_t> text_;
-    std::vector<std::size_t> places_;  // of them among all words
+    std::vector<Numbered> text_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ double saturated(double count, double k1, double norm) {
     return count * (k1 + 1) / (count + k1 * norm);
 }
 
-// The passages that have any of the terms, ascending.
+// The passages that have any of the terms, ascending. One word may be there by two of its terms.
 std::vector<Hit> hits_of(const WordIndex& index, const AskedWord& word) {
     std::vector<PostingList> lists;
     for (const std::string& term : word.terms) index.find(term, lists);
@@ -44,7 +44,7 @@ std::vector<Hit> hits_of(const WordIndex& index, const AskedWord& word) {
     std::size_t kept = 0;
     for (std::size_t i = 1; i < hits.size(); ++i)
         if (hits[i].passage == hits[kept].passage)
-            hits[kept].count += hits[i].count;
+            hits[kept].count = std::max(hits[kept].count, hits[i].count);
         else
             hits[++kept] = hits[i];
     hits.resize(kept + 1);

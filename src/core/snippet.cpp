@@ -59,9 +59,15 @@ std::vector<Match> find_matches(const std::vector<RawWord>& words, const Passage
     // A quote may go on behind the passage.
     for (std::uint32_t w = bounds.first_word;
          w < bounds.last_word || (w < words.size() && quoted.words[w]); ++w) {
-        const std::string& term = stemmer.term(words[w], language);
-        const bool little = !quoted.words[w] && !asked.contains(term);
-        if (little && !common.contains(term)) continue;
+        std::string term;
+        bool little = true, asked_for = quoted.words[w];
+        stemmer.terms(words[w], language, [&](const std::string& one) {
+            if (term.empty()) term = one;
+            little = little && !asked.contains(one);
+            asked_for = asked_for || asked.contains(one) || common.contains(one);
+        });
+        little = little && !quoted.words[w];
+        if (!asked_for) continue;
         if (!matches.empty() && words[w].begin < matches.back().end) {
             matches.back().end = std::max(matches.back().end, words[w].end);
             continue;  // A pair goes on, or a whole has this part.

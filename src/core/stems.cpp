@@ -29,6 +29,10 @@ bool is_cyrillic(std::string_view word) {
     return lead == 0xd0 || lead == 0xd1;
 }
 
+bool is_stemmed(const RawWord& word) {
+    return word.kind == WordKind::plain || word.kind == WordKind::name;
+}
+
 }  // namespace
 
 struct Stemmer::Machines {
@@ -43,7 +47,7 @@ bool is_common_word(std::string_view folded, Language language) {
 }
 
 std::uint8_t form_mark(const RawWord& word, std::string_view term) {
-    if (word.kind != WordKind::plain || word.text == term) return 0;
+    if (!is_stemmed(word) || word.text == term) return 0;
     const std::string form = strip_accents(word.text);
     if (form == term) return 0;
     std::uint32_t hash = 2166136261U;  // FNV-1a: marks are stored, so every build makes the same.
@@ -80,8 +84,15 @@ std::string Stemmer::stem(const std::string& word, Language language) {
                           static_cast<std::size_t>(sb_stemmer_length(machine.get()))});
 }
 
+bool Stemmer::has_accents(const RawWord& word) {
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (!is_stemmed(word) || std::ranges::all_of(word.text, is_ascii)) return false;
+    bare_.text = strip_accents(word.text);
+    return bare_.text != word.text;
+}
+
 const std::string& Stemmer::term(const RawWord& word, Language language) {
-    if (word.kind != WordKind::plain) {
+    if (!is_stemmed(word)) {
         plain_ = strip_accents(word.text);
         return plain_;
     }

@@ -3,6 +3,8 @@
 // A term is the stem of a word in the language of its message. The language is guessed from the
 // small words that it uses; what cannot be guessed counts as English. A query does not say its
 // language, so it asks for the stems of every language that the texts were found to be in.
+// Endings are known by their accents, which not everybody writes: a word that has some is also
+// found, and asked for, by the stem of the word without them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -55,8 +57,19 @@ public:
 
     // Valid until the next call.
     const std::string& term(const RawWord& word, Language language);
+    // Calls use(term) with that, and with the term of the word without accents if it is another.
+    template <class Use>
+    void terms(const RawWord& word, Language language, Use use) {
+        const std::string& own = term(word, language);
+        use(own);
+        if (!has_accents(word)) return;
+        const std::string first = own;
+        const std::string& bare = term(bare_, language);
+        if (bare != first) use(bare);
+    }
 
 private:
+    bool has_accents(const RawWord& word);  // bare_ is the word without them
     std::string stem(const std::string& word, Language language);
     struct Machines;
     std::unique_ptr<Machines> machines_;
@@ -68,6 +81,7 @@ private:
     std::vector<Slot> known_;
     std::size_t misses_ = 0;
     std::string plain_;
+    RawWord bare_;
 };
 
 }  // namespace palimpsest

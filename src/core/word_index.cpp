@@ -124,9 +124,10 @@ void WordIndex::add_passage(const std::vector<RawWord>& words, const PassageBoun
                             Language language, Stemmer& stemmer) {
     places_.clear();
     for (std::uint32_t w = bounds.first_word; w < bounds.last_word; ++w) {
-        const std::string& term = stemmer.term(words[w], language);
-        places_.push_back(
-            {&*growing_.try_emplace(term).first, words[w].position, form_mark(words[w], term)});
+        stemmer.terms(words[w], language, [&](const std::string& term) {
+            places_.push_back(
+                {&*growing_.try_emplace(term).first, words[w].position, form_mark(words[w], term)});
+        });
     }
     // Words of one term next to each other, positions ascending.
     std::ranges::sort(places_, {},

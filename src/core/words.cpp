@@ -80,6 +80,21 @@ Char char_at(std::string_view text, std::size_t at) {
     return out;
 }
 
+bool is_between(std::int32_t c, std::int32_t first, std::int32_t last) {
+    return c >= first && c <= last;
+}
+
+// Whether it makes one character with the one before it, where texts are written in pieces: a
+// voice mark behind kana, a vowel or a final consonant behind the Jamo of its syllable.
+bool composes(std::int32_t before, std::int32_t c) {
+    if (c == 0x3099 || c == 0x309a || c == 0xff9e || c == 0xff9f)
+        return is_between(before, 0x3041, 0x30ff) || is_between(before, 0xff66, 0xff9d);
+    if (is_between(c, 0x1160, 0x11a7)) return is_between(before, 0x1100, 0x115f);
+    if (!is_between(c, 0x11a8, 0x11ff)) return false;
+    const bool is_open = is_between(before, 0xac00, 0xd7a3) && (before - 0xac00) % 28 == 0;
+    return is_open || is_between(before, 0x1160, 0x11a7);
+}
+
 bool is_apostrophe(std::int32_t c) {
     return c == '\'' || c == 0x2019;
 }
@@ -166,12 +181,24 @@ private:
         ++position_;
     }
 
+    // With what follows and makes one character with it.
+    Char composed(Char c) const {
+        for (std::int32_t last = c.code; c.end < text_.size();) {
+            const Char next = char_at(text_, c.end);
+            if (!composes(last, next.code)) break;
+            c.end = next.end;
+            last = next.code;
+        }
+        return c;
+    }
+
     std::size_t read_unspaced(Char c) {
+        c = composed(c);
         while (true) {
             const std::size_t next = c.end;
             add(fold_word(bytes(c.begin, c.end)), c.begin, c.end, WordKind::single);
             Char after;
-            if (next < text_.size()) after = char_at(text_, next);
+            if (next < text_.size()) after = composed(char_at(text_, next));
             const bool goes_on = after.script == Script::unspaced;
             if (goes_on)
                 add(fold_word(bytes(c.begin, after.end)), c.begin, after.end, WordKind::pair);
@@ -214,75 +241,64 @@ private:
         return is_small(i + 1) && is_small(i + 2);
     }
 
-    // Where a part ends: at a joiner, at a change between letters and digits, before a capital that
-    // follows a small letter or is the first of a word behind capitals (HTTPServer).
-    bool splits(std::size_t i) const {
-        const Char &before = token_[i - 1], &c = token_[i];
-        if (c.script == Script::none || before.script == Script::none) return true;
-        if (c.script != before.script) return true;
-        return c.upper && (!before.upper || small_letters_follow(i));
+    // Where a part of a name ends: before a capital that follows a small letter or is the first of
+    // a word behind capitals (HTTPServer).
+    std::size_t part_end(std::size_t from, std::size_t to) const {
+        for (std::size_t i = from + 1; i < to; ++i)
+            if (token_[i].upper && (!token_[i - 1].upper || small_letters_follow(i))) return i;
+        return to;
     }
 
+    // Each run of letters or of digits is at a position of its own, whatever its capitals are.
     void write_token(bool joined) {
         const std::uint32_t first = position_;
         bool several = joined;
-        std::size_t from = 0;
-        Run run;
-        for (std::size_t i = 1; i <= token_.size(); ++i) {
-            if (i < token_.size() && !splits(i)) continue;
-            if (i < token_.size() && token_[i].script != Script::none &&
-                token_[i - 1].script != Script::none)
-                several = true;
-            write_run(run, from, i);
-            from = i;
+        for (std::size_t from = 0, to = 0; from < token_.size(); from = to) {
+            const Script script = token_[from].script;
+            for (to = from + 1; to < token_.size() && token_[to].script == script;) ++to;
+            if (script == Script::none) continue;  // The joiner itself.
+            several = several || (from > 0 && token_[from - 1].script != Script::none);
+            // The s of a genitive and the rest of a shortened word say nothing of their own.
+            const bool rest = from >= 3 && is_apostrophe(token_[from - 1].code) && to - from <= 2;
+            if (!rest) write_run(from, to);
         }
-        if (several) write_whole(0, token_.size(), first);
+        if (several) write_whole(first);
     }
 
-    // Parts that are letters and follow each other.
-    struct Run {
-        std::size_t from = 0, parts = 0;
-        std::uint32_t position = 0;
-    };
-
-    // A part, and behind the last part of a name inside of a token (iPhone15Pro, api/HttpClient)
-    // the name itself.
-    void write_run(Run& run, std::size_t from, std::size_t to) {
-        const bool letters = token_[from].script == Script::letter;
-        if (letters && run.parts++ == 0) run = {from, 1, position_};
-        write_part(from, to);
-        if (!letters || (to < token_.size() && token_[to].script == Script::letter)) return;
-        const bool all = run.from == 0 && to == token_.size();
-        if (run.parts > 1 && !all) write_whole(run.from, to, run.position);
-        run.parts = 0;
+    void write_run(std::size_t from, std::size_t to) {
+        const bool digits = token_[from].script == Script::digit;
+        std::size_t end = part_end(from, to);
+        if (digits || end == to) {
+            write_word(from, to, digits ? WordKind::number : WordKind::plain);
+        } else {
+            write_word(from, to, WordKind::name);
+            for (std::size_t part = from; part < to; part = end) {
+                end = part_end(part, to);
+                write_word(part, end, WordKind::plain);
+            }
+        }
+        ++position_;
     }
 
-    // Stands before its parts, the first of which is at that position.
-    void write_whole(std::size_t from, std::size_t to, std::uint32_t position) {
+    void write_word(std::size_t from, std::size_t to, WordKind kind) {
         const std::uint32_t begin = token_[from].begin, end = token_[to - 1].end;
+        std::string text = fold_word(bytes(begin, end));
+        if (text.size() > word_bytes_max) text = text.substr(0, word_bytes_max);
+        add(std::move(text), begin, end, kind);
+    }
+
+    // The whole token. Stands before its parts, the first of which is at that position.
+    void write_whole(std::uint32_t position) {
+        const std::uint32_t begin = token_.front().begin, end = token_.back().end;
         if (end - begin > whole_bytes_max) return;
         std::string text = fold_word(bytes(begin, end));
-        const bool digits = std::all_of(token_.begin() + static_cast<std::ptrdiff_t>(from),
-                                        token_.begin() + static_cast<std::ptrdiff_t>(to),
-                                        [](const Char& c) { return c.script != Script::letter; });
+        const bool digits =
+            std::ranges::none_of(token_, [](const Char& c) { return c.script == Script::letter; });
         if (digits) std::erase(text, ',');  // 1,234 and 1234 are one number.
         const auto place =
             std::ranges::find_if(words_.rbegin(), words_.rend(),
                                  [&](const RawWord& w) { return w.position < position; });
         words_.insert(place.base(), {std::move(text), position, begin, end, WordKind::whole});
-    }
-
-    void write_part(std::size_t from, std::size_t to) {
-        const Char& head = token_[from];
-        if (head.script == Script::none) return;  // The joiner itself.
-        // The s of a genitive and the rest of a shortened word say nothing of their own.
-        if (from > 0 && is_apostrophe(token_[from - 1].code) && to - from <= 2 && from >= 3) return;
-        const std::uint32_t end = token_[to - 1].end;
-        std::string text = fold_word(bytes(head.begin, end));
-        if (text.size() > word_bytes_max) text = text.substr(0, word_bytes_max);
-        add(std::move(text), head.begin, end,
-            head.script == Script::digit ? WordKind::number : WordKind::plain);
-        ++position_;
     }
 
     std::string_view text_;
@@ -293,6 +309,33 @@ private:
 
 bool is_ascii(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// Marks that words are compared without: accents, the vowels of Hebrew, Arabic and Syriac, the
+// stroke that draws Arabic words out. In other scripts such marks are letters.
+bool is_accent(std::int32_t c) {
+    static constexpr std::pair<std::int32_t, std::int32_t> ranges[] = {
+        {0x0300, 0x036f}, {0x0483, 0x0487}, {0x0591, 0x05bd}, {0x05bf, 0x05bf}, {0x05c1, 0x05c2},
+        {0x05c4, 0x05c5}, {0x05c7, 0x05c7}, {0x0610, 0x061a}, {0x0640, 0x0640}, {0x064b, 0x065f},
+        {0x0670, 0x0670}, {0x06d6, 0x06dc}, {0x06df, 0x06e4}, {0x06e7, 0x06e8}, {0x06ea, 0x06ed},
+        {0x0711, 0x0711}, {0x0730, 0x074a}, {0x08d3, 0x08ff}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+        {0x20d0, 0x20ff}, {0xfe20, 0xfe2f}};
+    return c >= 0x0300 &&
+           std::ranges::any_of(ranges, [c](auto r) { return is_between(c, r.first, r.second); });
+}
+
+// Letters that have a stroke instead of a mark, and are written without it just as often.
+std::int32_t without_stroke(std::int32_t c) {
+    static constexpr std::pair<std::int32_t, char> letters[] = {
+        {0x00f8, 'o'}, {0x0111, 'd'}, {0x0127, 'h'}, {0x0131, 'i'}, {0x0142, 'l'}, {0x0167, 't'}};
+    const auto* found = std::ranges::find(letters, c, &std::pair<std::int32_t, char>::first);
+    return found == std::end(letters) ? c : found->second;
+}
+
+void append_char(std::string& out, std::int32_t c) {
+    utf8proc_uint8_t buffer[4];
+    const auto bytes = utf8proc_encode_char(c, buffer);
+    out.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
@@ -326,17 +369,22 @@ std::string strip_accents(std::string_view folded) {
     for (std::size_t at = 0; at < folded.size();) {
         const Char c = char_at(folded, at);
         at = c.end;
-        const auto n = c.code < 0 || c.code >= 0x0530
-                           ? 0
-                           : utf8proc_decompose_char(c.code, parts, 8, UTF8PROC_DECOMPOSE, nullptr);
-        // Cyrillic й is a letter of its own.
-        if (n <= 1 || n > 8 || c.code == 0x0439) {
-            if (c.code < 0x0300 || c.code > 0x036f) out += folded.substr(c.begin, c.end - c.begin);
+        if (c.code < 0) {
+            out += folded[c.begin];
             continue;
         }
-        utf8proc_uint8_t buffer[4];
-        const auto bytes = utf8proc_encode_char(parts[0], buffer);
-        out.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(bytes));
+        // Cyrillic й is a letter of its own; Hangul and kana would fall to pieces.
+        const bool decomposes =
+            c.code != 0x0439 && (c.code < 0x0900 || is_between(c.code, 0x1e00, 0x1fff));
+        utf8proc_ssize_t count = 0;
+        if (decomposes)
+            count = utf8proc_decompose_char(c.code, parts, 8, UTF8PROC_DECOMPOSE, nullptr);
+        if (count < 1 || count > 8) {
+            parts[0] = c.code;
+            count = 1;
+        }
+        for (utf8proc_ssize_t i = 0; i < count; ++i)
+            if (!is_accent(parts[i])) append_char(out, without_stroke(parts[i]));
     }
     return out;
 }

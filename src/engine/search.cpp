@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/ids.h"
 #include "core/quotes.h"
@@ -19,7 +20,12 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t ranked_max = 10'000;  // where results are looked at one by one
+// Where results are looked at one by one: at first so many, then as many as there may be.
+constexpr std::size_t ranked_first = 10'000, ranked_max = 100'000;
+
+bool is_gone(const Error& error) {
+    return error.code == ErrorCode::not_found;
+}
 
 // The views of the conversations that results are in, and what people have hidden there.
 class Shown {
@@ -27,27 +33,41 @@ public:
     explicit Shown(Memory::State& state) : state_(state) {}
 
     struct Row {
-        View view = {};
+        std::set<Seq> verbatim = {};
         std::vector<Range> hidden = {};
         std::string quotations = {};  // that the view has
+        bool shows(Seq seq) const { return verbatim.contains(seq); }
     };
+    // Null when the conversation is gone by now, or never had a name.
     Result<const Row*> of(const Header& header) {
-        const auto known = rows_.find(header.name);
-        if (known != rows_.end()) return &known->second;
-        Row row;
-        PAL_TRY(fresh, state_.store->head(header.name));
-        PAL_TRY(hot, current_view(state_, fresh));
-        row.view = hot->view();
-        PAL_TRY(hidden, hidden_by_hand(*state_.store, fresh));
-        row.hidden = std::move(hidden);
-        for (const Item& item : row.view.items)
-            if (item.kind == ItemKind::recalled) row.quotations += search_text(item.message).text;
-        return &rows_.emplace(header.name, std::move(row)).first->second;
+        if (header.name.id.empty()) return nullptr;
+        auto known = rows_.find(header.name);
+        if (known == rows_.end()) {
+            auto row = read(header.name);
+            if (!row && !is_gone(row.error())) return std::unexpected(row.error());
+            known = rows_.emplace(header.name, std::nullopt).first;
+            if (row) known->second = *std::move(row);
+        }
+        return known->second ? &*known->second : nullptr;
     }
 
 private:
+    Result<Row> read(const ConversationId& name) {
+        Row row;
+        PAL_TRY(fresh, state_.store->head(name));
+        PAL_TRY(hot, current_view(state_, fresh));
+        PAL_TRY(hidden, hidden_by_hand(*state_.store, fresh));
+        row.hidden = std::move(hidden);
+        const View view = hot->view();
+        for (const Item& item : view.items) {
+            if (item.kind == ItemKind::verbatim) row.verbatim.insert(item.range.from);
+            if (item.kind == ItemKind::recalled) row.quotations += search_text(item.message).text;
+        }
+        return row;
+    }
+
     Memory::State& state_;
-    std::map<ConversationId, Row> rows_;
+    std::map<ConversationId, std::optional<Row>> rows_;
 };
 
 class SearchRun {
@@ -67,18 +87,34 @@ public:
         query.after = request_.after;
         query.before = request_.before;
         query.tool = request_.tool;
-        query.limit = looks_at_each() ? ranked_max : request_.offset + request_.limit + 1;
-        PAL_TRY(found, ask(query));
-        PAL_CHECK(take(found));
+        const bool hybrid = state_.embedder && asked_.quotes.empty();
+        query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
+        PAL_CHECK(fill(query));
         PAL_CHECK(warn());
         return std::move(page_);
     }
 
 private:
+    // What is looked at one by one may be left out: then the page is filled from further behind.
+    Result<void> fill(IndexQuery& query) {
+        query.limit = looks_at_each() ? ranked_first : request_.offset + request_.limit + 1;
+        while (true) {
+            PAL_TRY(found, ask(query));
+            PAL_CHECK(take(found));
+            if (!looks_at_each() || page_.more || found.size() < query.limit) return {};
+            if (query.limit == ranked_max) break;
+            query.limit = ranked_max;
+            page_.hits.clear();
+            if (seen_) seen_->clear();
+        }
+        page_.warnings.push_back("only the best " + std::to_string(ranked_max) +
+                                 " messages were looked at; narrow the search, to one "
+                                 "conversation or a time");
+        return {};
+    }
+
     // Unless a mode was asked for, an embedder that fails is done without, and that is said.
     Result<std::vector<IndexHit>> ask(IndexQuery& query) {
-        const bool hybrid = state_.embedder && asked_.quotes.empty();
-        query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
         page_.mode = query.mode;
         // A model that asks in the middle of its turn is not kept waiting.
         const auto patience =
@@ -123,30 +159,31 @@ private:
         return {};
     }
 
-    // Where it is shown as it was said; nowhere: as whose it is told all the same.
+    // Where it is shown as it was said; nowhere: as whose it is told all the same. None when all
+    // that had it are gone by now.
     struct Showing {
         ConversationId name = {};
         bool in_view = false;
     };
-    Result<Showing> showing_of(const SearchPlace& place, Seq seq) {
-        PAL_TRY(first, shown_.of(place.shown));
-        if (shows(*first, seq)) return Showing{place.shown.name, true};
-        for (const SearchPlace::Sharer& sharer : place.sharers) {
-            if (sharer.upto < seq || sharer.header.name.id.empty()) continue;
-            const auto row = shown_.of(sharer.header);  // It may be gone by now.
-            if (row && shows(**row, seq)) return Showing{sharer.header.name, true};
+    Result<std::optional<Showing>> showing_of(const SearchPlace& place, Seq seq) {
+        std::optional<Showing> away;
+        for (std::size_t i = 0; i <= place.sharers.size(); ++i) {
+            const Header& header = i == 0 ? place.shown : place.sharers[i - 1].header;
+            if (i > 0 && place.sharers[i - 1].upto < seq) continue;
+            PAL_TRY(row, shown_.of(header));
+            if (!row) continue;
+            if (row->shows(seq)) return Showing{header.name, true};
+            if (!away) away = Showing{header.name, false};
         }
-        return Showing{place.shown.name, false};
-    }
-    static bool shows(const Shown::Row& row, Seq seq) {
-        return how_shown(row.view, seq) == "verbatim";
+        return away;
     }
 
     // A model is not told what a person hid, nor what it has before it.
     Result<bool> is_for_model(const SearchPlace& place, Seq seq, const Message& message,
                               std::string_view text) {
         PAL_TRY(row, shown_.of(place.shown));
-        if (shows(*row, seq) ||
+        if (!row) return false;
+        if (row->shows(seq) ||
             row->quotations.contains(quoted_piece(seq, message.shape.role, text))) {
             if (seen_) seen_->push_back(seq);
             return false;
@@ -158,11 +195,16 @@ private:
     // None when it may not be shown, or is gone by now.
     Result<std::optional<SearchHit>> read_hit(const IndexHit& one) {
         const SearchPlace& place = places_[one.scope];
-        PAL_TRY(entries,
-                state_.store->read(place.scope.header.log, {.ranges = {{one.seq, one.seq}},
-                                                            .kinds = only(EntryKind::message)}));
-        const auto* said =
-            entries.empty() ? nullptr : std::get_if<MessageEntry>(&entries.front().body);
+        PAL_TRY(showing, showing_of(place, one.seq));
+        if (!showing) return std::nullopt;
+        if (request_.in_view && *request_.in_view != showing->in_view) return std::nullopt;
+        const auto entries =
+            state_.store->read(place.scope.header.log,
+                               {.ranges = {{one.seq, one.seq}}, .kinds = only(EntryKind::message)});
+        if (!entries && !is_gone(entries.error())) return std::unexpected(entries.error());
+        const auto* said = !entries || entries->empty()
+                               ? nullptr
+                               : std::get_if<MessageEntry>(&entries->front().body);
         if (!said || said->scrubbed) return std::nullopt;
         const std::string text = search_text(said->message).text;
         if (!has_quotes(text, asked_)) return std::nullopt;
@@ -171,29 +213,41 @@ private:
             PAL_TRY(may_tell, is_for_model(place, one.seq, said->message, text));
             if (!may_tell) return std::nullopt;
         }
-        PAL_TRY(showing, showing_of(place, one.seq));
-        if (request_.in_view && *request_.in_view != showing.in_view) return std::nullopt;
         Snippet snippet = make_snippet(text, asked_, one.passage, stemmer_);
         SearchHit hit;
-        hit.name = showing.name;
+        hit.name = showing->name;
         hit.seq = one.seq;
-        hit.at = entries.front().at;
+        hit.at = entries->front().at;
         hit.score = one.score;
         hit.snippet = std::move(snippet.text);
         hit.marks = std::move(snippet.marks);
         hit.message = said->message;
-        hit.in_view = showing.in_view;
+        hit.in_view = showing->in_view;
         hit.parts = one.parts;
         return hit;
     }
 
-    Result<void> warn() {
+    // not_found only for the conversation that was asked for: others may go meanwhile.
+    Result<std::uint64_t> count_sealed() {
         std::uint64_t sealed = 0;
         for (const SearchPlace& place : places_) {
-            PAL_TRY(facts, state_.index->update(place.scope.header));
-            sealed += facts.sealed;
+            const auto facts = state_.index->update(place.scope.header);
+            if (facts)
+                sealed += facts->sealed;
+            else if (request_.conversation_id || !is_gone(facts.error()))
+                return std::unexpected(facts.error());
         }
-        if (asked_.cut)
+        return sealed;
+    }
+
+    Result<void> warn() {
+        PAL_TRY(sealed, count_sealed());
+        if (asked_.cut_bytes)
+            page_.warnings.push_back("the query is too long: of more than " +
+                                     std::to_string(query_bytes_max) +
+                                     " bytes those in its middle are left out, and its quotes are "
+                                     "words like others");
+        if (asked_.cut_words)
             page_.warnings.push_back("the query is too long: of more than " +
                                      std::to_string(query_words_max) +
                                      " words those in its middle and the end of its quotes are "

@@ -87,7 +87,12 @@ Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest
         if (!by_log.emplace(header.log, places.size()).second) continue;
         places.push_back({{header, header.end}, header, {}});
     }
-    for (const Header& header : headers) PAL_CHECK(add_ancestors(store, header, by_log, places));
+    for (const Header& header : headers) {
+        const auto added = add_ancestors(store, header, by_log, places);
+        // One of many that is erased meanwhile is simply not there.
+        const bool gone = !added && added.error().code == ErrorCode::not_found;
+        if (!added && (request.conversation_id || !gone)) return std::unexpected(added.error());
+    }
     return places;
 }
 

@@ -228,9 +228,18 @@ Result<void> StoreIndex::embed_scopes(const IndexQuery& query, const std::vector
             continue;
         }
         room -= std::min(room, fresh);
-        PAL_CHECK(embed_new(header, logs[s], {}));
+        const auto done = embed_new(header, logs[s], {});
+        if (!done && done.error().code != ErrorCode::not_found)
+            return std::unexpected(done.error());
     }
     return {};
+}
+
+// A log that is gone by now has no words.
+Result<StoreIndex::KeptPtr> StoreIndex::current_or_empty(const Header& header) {
+    auto found = current(header);
+    if (found || found.error().code != ErrorCode::not_found) return found;
+    return std::make_shared<Kept>(false);
 }
 
 Result<StoreIndex::Opened> StoreIndex::open(const IndexQuery& query, bool waits) {
@@ -240,7 +249,7 @@ Result<StoreIndex::Opened> StoreIndex::open(const IndexQuery& query, bool waits)
         opened.dropped_before = dropped_;
     }
     for (const IndexScope& scope : query.scopes) {
-        PAL_TRY(found, current(scope.header));
+        PAL_TRY(found, current_or_empty(scope.header));
         opened.logs.push_back(std::move(found));
     }
     if (query.mode != SearchMode::lexical) PAL_CHECK(embed_scopes(query, opened.logs, waits));
@@ -257,7 +266,8 @@ Result<std::vector<IndexHit>> StoreIndex::search(const IndexQuery& query) {
 }
 
 Result<IndexAnswer> StoreIndex::answer(const IndexQuery& query, QueryEmbedder::Patience patience) {
-    if (query.limit == 0 || query.text.empty()) return IndexAnswer();
+    // What has no word asks for nothing, whatever an embedder makes of it.
+    if (query.limit == 0 || split_words(query.text).empty()) return IndexAnswer();
     std::vector<float> asked;
     if (query.mode != SearchMode::lexical) {
         if (!options_.embedder)
@@ -296,8 +306,12 @@ SearchQuery StoreIndex::words_of(const IndexQuery& query, const Opened& opened) 
 std::vector<IndexHit> StoreIndex::search_words(const IndexQuery& query,
                                                const Opened& opened) const {
     const SearchQuery asked = words_of(query, opened);
+    // What says nothing that is searched is not shown for its neighbours either.
+    const RowFilter filter = [&](std::size_t scope, const MessageRow& row) {
+        return row.words > 0 && (!opened.filter || opened.filter(scope, row));
+    };
     std::vector<IndexHit> hits;
-    for (const Ranked& one : rank(opened.scopes, asked, opened.filter, query.limit))
+    for (const Ranked& one : rank(opened.scopes, asked, filter, query.limit))
         hits.push_back({one.scope,
                         one.seq,
                         one.passage,
@@ -317,7 +331,8 @@ std::vector<IndexHit> StoreIndex::search_vectors(const IndexQuery& query, const 
         const auto& messages = opened.scopes[s].words->messages();
         for (std::size_t m = 0; m < near.rows[s].size(); ++m) {
             const VectorRow& row = near.rows[s][m];
-            if (row.cosine < -1 || (opened.filter && !opened.filter(s, messages[m]))) continue;
+            if (row.cosine < -1 || messages[m].words == 0) continue;
+            if (opened.filter && !opened.filter(s, messages[m])) continue;
             hits.push_back(
                 {s, Seq{messages[m].seq}, row.passage, row.cosine, {{"vector", row.cosine}}});
         }

@@ -92,6 +92,7 @@ private:
     KeptPtr kept(const Header& header);
     KeptPtr known(const LogId& log) const;  // none when it is not in memory
     Result<KeptPtr> current(const Header& header);
+    Result<KeptPtr> current_or_empty(const Header& header);
     // One page of what is new in a log. True: there is more.
     Result<bool> embed_page_of(const Header& header, const KeptPtr& kept);
     Result<void> forget_if_gone(const Header& header, const KeptPtr& kept);

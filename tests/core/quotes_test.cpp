@@ -67,6 +67,25 @@ TEST(quotes, fold_case_and_accents_as_words_do) {
     EXPECT_EQ(having(texts, R"("cafe Noir")"), Places{1});
 }
 
+TEST(quotes, do_not_look_at_where_capitals_cut_a_name) {
+    const Texts texts = {"GitHub YouTube", "github youtube", "my iPhone15Pro",
+                         "iphone15pro",    "git hub",        "call parseJSON now"};
+    EXPECT_EQ(having(texts, R"("github youtube")"), (Places{0, 1}));
+    EXPECT_EQ(having(texts, R"("GitHub YouTube")"), (Places{0, 1}));
+    EXPECT_EQ(having(texts, R"("iPhone 15")"), (Places{2, 3}));
+    EXPECT_EQ(having(texts, R"("my iphone15pro")"), Places{2});
+    EXPECT_EQ(having(texts, R"("Parsejson now")"), Places{5});
+    EXPECT_EQ(having(texts, R"("json now")"), Places{5});
+    EXPECT_EQ(having(texts, R"("hub")"), (Places{0, 4}));
+}
+
+TEST(quotes, of_words_with_accents_are_found_once_and_in_both_ways) {
+    const Texts texts = {"la información de la empresa", "la informacion de la empresa",
+                         "las informaciones de la empresa"};
+    EXPECT_EQ(having(texts, R"("la información de")"), (Places{0, 1}));
+    EXPECT_EQ(having(texts, R"("la informacion de")"), (Places{0, 1}));
+}
+
 TEST(quotes, of_scripts_without_blanks_are_characters_in_a_row) {
     const Texts texts = {"昨日は東京都に行きました", "京都は東にある", "東京。\n都の天気",
                          "ฉันรักภาษาไทยมาก", "東"};
@@ -102,7 +121,8 @@ TEST(quotes, with_words_that_are_repeated_are_found_where_all_of_them_are) {
 
 TEST(quotes, in_the_index_are_those_of_the_texts) {
     std::mt19937 random(3);
-    const Texts words = {"run", "runs", "running", "house", "Houses", "a", "the", "café", "東京"};
+    const Texts words = {"run", "runs", "running", "house",   "Houses",  "a",
+                         "the", "café", "東京",    "YouTube", "youtube", "iPhone15"};
     const auto some = [&](std::size_t most) {
         std::string text;
         for (std::size_t i = 1 + random() % most; i > 0; --i)
@@ -119,9 +139,9 @@ TEST(quotes, in_the_index_are_those_of_the_texts) {
 TEST(quotes, that_are_too_long_are_cut_and_that_is_told) {
     std::string words;
     for (std::size_t i = 0; i < query_words_max; ++i) words += "w" + std::to_string(i) + "x ";
-    EXPECT_FALSE(asked("\"a b\"").cut);
+    EXPECT_FALSE(asked("\"a b\"").cut_words);
     const SearchQuery query = asked("\"go " + words + words + "\" \"more\"");
-    EXPECT_TRUE(query.cut);
+    EXPECT_TRUE(query.cut_words);
     ASSERT_EQ(query.quotes.size(), 1u);
     EXPECT_EQ(query.quotes[0].size(), query_words_max);
     EXPECT_LE(query.words.size(), query_words_max);
@@ -145,6 +165,9 @@ TEST(snippet, marks_a_quote_where_it_stands_and_other_words_in_any_form) {
     EXPECT_EQ(marked("world. Hello, world!", R"("hello world")"), "world. [Hello], [world]!");
     EXPECT_EQ(marked("cats and a cat", R"("cat" cat)"), "[cats] and a [cat]");
     EXPECT_EQ(marked("昨日は東京都に", R"("東京都")"), "昨日は[東京都]に");
+    EXPECT_EQ(marked("on GitHub YouTube", R"("github youtube")"), "on [GitHub] [YouTube]");
+    EXPECT_EQ(marked("an iPhone and a phone", "iphone"), "an [iPhone] and a phone");
+    EXPECT_EQ(marked("su información", "informacion"), "su [información]");
 }
 
 TEST(snippet, shows_a_quote_of_another_passage) {

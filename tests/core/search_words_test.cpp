@@ -47,6 +47,23 @@ TEST(words, of_names_inside_of_a_whole_are_found_too) {
               (Words{"api/foobar.h", "api", "foobar", "foo", "bar", "h"}));
 }
 
+TEST(words, of_names_stand_at_one_position_whatever_their_capitals_are) {
+    const auto row = [](std::string_view text) {
+        std::vector<std::pair<std::string, std::uint32_t>> out;
+        for (const RawWord& word : split_words(text))
+            if (word.kind != WordKind::whole && (out.empty() || out.back().second != word.position))
+                out.emplace_back(word.text, word.position);
+        return out;
+    };
+    for (const auto& [name, small] : {std::pair("my GitHub page", "my github page"),
+                                      std::pair("an iPhone15Pro, new", "an iphone15pro, new"),
+                                      std::pair("api/HttpClient.h", "api/httpclient.h"),
+                                      std::pair("O'ReillyBooks", "o'reillybooks")})
+        EXPECT_EQ(row(name), row(small)) << name;
+    EXPECT_EQ(words_of("macOS and DevOps"),
+              (Words{"macos", "mac", "os", "and", "devops", "dev", "ops"}));
+}
+
 TEST(words, of_numbers_are_the_same_with_and_without_separators) {
     EXPECT_EQ(words_of("1,234").front(), "1234");
     EXPECT_EQ(words_of("12:30"), (Words{"12:30", "12", "30"}));
@@ -55,6 +72,17 @@ TEST(words, of_numbers_are_the_same_with_and_without_separators) {
 TEST(words, of_scripts_without_blanks_are_pairs) {
     EXPECT_EQ(words_of("東京都"), (Words{"東", "東京", "京", "京都", "都"}));
     EXPECT_EQ(words_of("猫"), (Words{"猫"}));
+}
+
+TEST(words, of_characters_in_pieces_are_those_of_whole_ones) {
+    const std::string busan = "\u1107\u116e\u1109\u1161\u11ab";  // 부산 as Jamo
+    EXPECT_EQ(words_of(busan), words_of("부산"));
+    EXPECT_EQ(words_of("부사\u11ab"), words_of("부산"));
+    EXPECT_EQ(words_of("カ\u3099イト\u3099"), words_of("ガイド"));
+    EXPECT_EQ(words_of("ハ\u309aン"), words_of("パン"));
+    EXPECT_EQ(words_of("ｷｬﾝｾﾙ ｶﾞｲﾄﾞ ﾊﾟﾝ"), words_of("キャンセル ガイド パン"));
+    EXPECT_EQ(words_of("Mu\u0308nchen"), words_of("München"));
+    EXPECT_EQ(split_words(busan + "!").front().end, 6u);
 }
 
 TEST(words, end_at_broken_bytes_and_nul) {
@@ -84,12 +112,59 @@ TEST(stems, have_no_accents) {
     EXPECT_EQ(term_of("café", Language::english), term_of("cafe", Language::english));
 }
 
+TEST(stems, of_names_are_those_of_the_same_letters) {
+    for (const auto& [name, small] :
+         {std::pair("iPhone", "iphone"), std::pair("YouTube", "youtube"),
+          std::pair("PowerShell", "powershell"), std::pair("macOS", "macos"),
+          std::pair("DevOps", "devops")})
+        EXPECT_EQ(term_of(name, Language::english), term_of(small, Language::english));
+}
+
+TEST(accents, and_vowel_signs_are_taken_off_in_every_script) {
+    for (const auto& [word, bare] :
+         {std::pair("phở", "pho"), std::pair("đường", "duong"), std::pair("nội", "noi"),
+          std::pair("łódź", "lodz"), std::pair("smørrebrød", "smorrebrod"),
+          std::pair("كِتَابٌ", "كتاب"), std::pair("كتـــاب", "كتاب"), std::pair("أحمد", "احمد"),
+          std::pair("שָׁלוֹם", "שלום"), std::pair("όμορφη", "ομορφη"), std::pair("ёлка", "елка")})
+        EXPECT_EQ(strip_accents(fold_word(word)), bare);
+    for (const std::string_view kept : {"йод", "हिन्दी", "ガイド", "부산", "ไทย"})
+        EXPECT_EQ(strip_accents(fold_word(kept)), kept);
+}
+
 TEST(language, is_guessed_from_small_words) {
     EXPECT_EQ(guess_language(split_words("Ich habe das Buch nicht gelesen, aber es ist hier")),
               Language::german);
     EXPECT_EQ(guess_language(split_words("Je ne sais pas où il est")), Language::french);
     EXPECT_EQ(guess_language(split_words("I have not read the book")), Language::english);
     EXPECT_EQ(guess_language(split_words("xyzzy")), Language::english);
+}
+
+// Whether the terms of a text and those that are asked for meet.
+bool is_found(std::string_view text, std::string_view asked, Language language) {
+    Stemmer stemmer;
+    std::vector<std::string> terms;
+    for (const RawWord& word : split_words(text))
+        stemmer.terms(word, language, [&](const std::string& term) { terms.push_back(term); });
+    const SearchQuery query = read_query(asked, only_language(language), stemmer);
+    return std::ranges::all_of(query.words, [&](const AskedWord& word) {
+        return std::ranges::find_first_of(word.terms, terms) != word.terms.end();
+    });
+}
+
+TEST(stems, of_words_with_accents_are_found_without_them_and_the_other_way_round) {
+    const auto meet = [](std::string_view with, std::string_view without, Language language) {
+        EXPECT_TRUE(is_found(with, without, language)) << with;
+        EXPECT_TRUE(is_found(without, with, language)) << with;
+        EXPECT_TRUE(is_found(with, with, language)) << with;
+    };
+    meet("información", "informacion", Language::spanish);
+    meet("coração", "coracao", Language::portuguese);
+    meet("résumé", "resume", Language::english);
+    meet("félicité", "felicite", Language::french);
+    meet("Helsingissä", "Helsingissa", Language::finnish);
+    // Endings are taken off as before.
+    EXPECT_TRUE(is_found("información", "informaciones", Language::spanish));
+    EXPECT_FALSE(is_found("información", "forma", Language::spanish));
 }
 
 SearchQuery query_of(std::string_view text) {
@@ -137,15 +212,15 @@ TEST(query, that_is_too_long_keeps_both_its_ends) {
     const std::string question = "What is my locker code at the gym?";
     for (const std::string& text : {log + question, question + log, log + log + question + log}) {
         const SearchQuery query = query_of(text);
-        EXPECT_TRUE(query.cut);
+        EXPECT_TRUE(query.cut_words);
         EXPECT_EQ(query.words.size(), query_words_max);
     }
     EXPECT_TRUE(asks_for(query_of(log + question), "locker"));
     EXPECT_TRUE(asks_for(query_of(question + log), "gym"));
-    EXPECT_FALSE(query_of(question + question).cut);
+    EXPECT_FALSE(query_of(question + question).cut_words);
     const std::string page(query_bytes_max, 'a');
     const SearchQuery huge = query_of("gym \"" + page + page + page + "\" locker");
-    EXPECT_TRUE(huge.cut && huge.quotes.empty());
+    EXPECT_TRUE(huge.cut_bytes && huge.quotes.empty());
     EXPECT_TRUE(asks_for(huge, "gym") && asks_for(huge, "locker"));
 }
 

@@ -138,8 +138,29 @@ TEST(search, tells_when_a_query_is_cut) {
     ASSERT_TRUE(page.has_value());
     EXPECT_EQ(page->hits.size(), 1u);
     ASSERT_EQ(page->warnings.size(), 1u);
-    EXPECT_TRUE(page->warnings[0].starts_with("the query is too long"));
+    EXPECT_TRUE(page->warnings[0].contains("more than 256 words")) << page->warnings[0];
     EXPECT_TRUE(memory.search({.tenant = "t", .query = "locker"})->warnings.empty());
+    const std::string one_word(20'000, 'x');
+    const auto long_one = memory.search({.tenant = "t", .query = one_word + " locker"});
+    ASSERT_EQ(long_one->warnings.size(), 1u);
+    EXPECT_TRUE(long_one->warnings[0].contains("more than 16384 bytes")) << long_one->warnings[0];
+}
+
+TEST(search, finds_what_is_out_of_the_view_behind_however_many_that_are_in_it) {
+    Memory memory = open_memory();
+    std::string talk;
+    for (int i = 1; i <= 12'000; ++i)
+        talk += (i == 1 ? "[" : ",") + user("the gate number " + std::to_string(i));
+    say(memory, alice, talk + "]");
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{1000}}).has_value());
+    const SearchRequest request{
+        .tenant = "t", .query = "gate", .in_view = false, .limit = 1000, .offset = 0};
+    const auto page = memory.search(request);
+    ASSERT_TRUE(page.has_value());
+    EXPECT_EQ(page->hits.size(), 1000u);
+    EXPECT_FALSE(page->more);
+    EXPECT_TRUE(page->warnings.empty());
+    EXPECT_EQ(found(memory, {.query = "\"gate number\"", .limit = 5, .offset = 10'000}).size(), 5u);
 }
 
 TEST(search, counts_conversations_and_not_their_logs) {
@@ -263,9 +284,9 @@ TEST(search, answers_a_model_that_asks) {
 TEST(search, tells_a_model_what_the_tool_takes) {
     Memory memory = talk({"hello"});
     for (const std::string_view wrong :
-         {"nonsense", "[]", "{}", R"({"query":""})", R"({"query":1})",
-          R"({"query":"x","limit":"x"})", R"({"query":"x","limit":1.5})",
-          R"({"query":"x","words":"y"})"}) {
+         {"nonsense", "[]", "{}", R"({"query":""})", R"({"query":1})", R"({"query":"x","limit":0})",
+          R"({"query":"x","limit":-3})", R"({"query":"x","limit":"x"})",
+          R"({"query":"x","limit":1.5})", R"({"query":"x","words":"y"})"}) {
         const std::string answer = memory.answer_search(alice, wrong);
         EXPECT_TRUE(answer.starts_with("Error: ")) << answer;
         EXPECT_TRUE(answer.ends_with(R"({"query": text, "limit": number from 1 to 20})")) << answer;
@@ -304,6 +325,20 @@ TEST(search, does_not_find_what_a_model_searched_for_and_was_answered) {
     EXPECT_EQ(found(memory, {.query = "8841", .limit = 1}), Found{"alice:1"});
     EXPECT_EQ(found(memory, {.query = "search_memory"}), Found{});
     EXPECT_EQ(found(memory, {.query = "\"locker code\"", .role = Role::tool}), Found{});
+    // Nor answers that quote nothing, and calls that could not be answered.
+    int next = 0;
+    for (const std::string_view wrong :
+         {R"({"query":"quetzal"})", R"({"query":"quetzal","words":1})", R"({"query":"quetzal")",
+          R"({"query":["quetzal"]})", R"({})"}) {
+        const std::string id = "w" + std::to_string(next++);
+        say(memory, alice, asks(id, "search_memory", wrong));
+        say(memory, alice, result(id, memory.answer_search(alice, wrong)));
+    }
+    say(memory, alice, asks("w9", "recall", "not json"));
+    say(memory, alice, result("w9", "Error: the arguments are malformed; what came: not json"));
+    for (const std::string_view words : {"quetzal", "nothing found", "argument words takes",
+                                         "malformed json", "\"there is no argument\""})
+        EXPECT_EQ(found(memory, {.query = std::string(words)}), Found{}) << words;
     // A caller may have tools of these names that do something else.
     say(memory, bob, asks("p1", "recall", R"({"product":"toaster"})"));
     say(memory, bob, result("p1", "the toaster is recalled"));

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <thread>
 
 #include "core/words.h"
@@ -22,6 +24,7 @@ public:
     std::size_t dimension() const override { return 32; }
     Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) override {
         if (broken) return fail(ErrorCode::unavailable, "the embedder is away");
+        if (bad) return std::vector(texts.size(), std::vector<float>(32, *bad));
         while (held && texts.size() > 1) std::this_thread::yield();
         while (slow && texts.size() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::vector<std::vector<float>> vectors;
@@ -35,6 +38,7 @@ public:
     }
     // held: what is more than a question waits; slow: what is no more
     std::atomic<bool> broken = false, held = false, slow = false;
+    std::optional<float> bad = {};  // every number of every vector
     std::atomic<int> embedded = 0;
 
 private:
@@ -75,6 +79,16 @@ TEST(vector_search, finds_another_word_of_the_same_meaning) {
     EXPECT_EQ(found(memory, "car", {}).front(), 1u);
 }
 
+TEST(vector_search, of_a_query_without_a_word_finds_nothing_in_any_mode) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+    Memory memory = with(embedder);
+    for (const std::string_view query : {"   ", "!!! ???", "\"\"", "..."})
+        for (const auto mode : {std::optional<SearchMode>(), std::optional(SearchMode::vector),
+                                std::optional(SearchMode::hybrid)})
+            EXPECT_TRUE(found(memory, query, mode).empty()) << query;
+    EXPECT_FALSE(found(memory, "the", SearchMode::hybrid).empty());
+}
+
 TEST(vector_search, embeds_a_message_once) {
     const auto embedder = std::make_shared<MeaningEmbedder>("m1");
     Memory memory = with(embedder);
@@ -111,6 +125,25 @@ TEST(vector_search, goes_on_with_words_when_the_embedder_fails_and_says_so) {
     const auto asked = memory.search({.tenant = "t", .query = "dog", .mode = SearchMode::vector});
     ASSERT_FALSE(asked.has_value());
     EXPECT_EQ(asked.error().code, ErrorCode::unavailable);
+}
+
+TEST(vector_search, keeps_no_vector_that_is_none) {
+    for (const float bad :
+         {0.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        const auto embedder = std::make_shared<MeaningEmbedder>("m1");
+        Memory memory = with(embedder);
+        embedder->bad = bad;
+        const auto page =
+            memory.search({.tenant = "t", .query = "car", .mode = SearchMode::vector});
+        ASSERT_FALSE(page.has_value());
+        EXPECT_EQ(page.error().code, ErrorCode::upstream_failed);
+        const auto done = memory.reindex({.tenant = "t"});
+        ASSERT_FALSE(done.has_value());
+        EXPECT_TRUE(done.error().message.contains("without a direction")) << done.error().message;
+        embedder->bad.reset();
+        EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
+        EXPECT_EQ(memory.reindex({.tenant = "t"})->vectors, 3u);
+    }
 }
 
 TEST(vector_search, forgets_what_was_scrubbed) {
@@ -265,6 +298,12 @@ TEST(vector_recall, brings_back_what_means_the_same) {
     const Asked asked = ask(memory, "car");
     EXPECT_TRUE(asked.recalled.contains("> the automobile stopped")) << asked.recalled;
     EXPECT_TRUE(asked.warnings.empty());
+}
+
+TEST(vector_recall, brings_back_nothing_for_a_turn_without_a_word) {
+    Memory memory = long_talk(std::make_shared<MeaningEmbedder>("m1"));
+    EXPECT_FALSE(found(memory, "car", {}).empty());  // Makes the vectors.
+    for (const std::string_view text : {"   ", "!!!"}) EXPECT_EQ(ask(memory, text).recalled, "");
 }
 
 TEST(vector_recall, does_not_wait_for_vectors_that_are_not_there_and_says_so) {
