@@ -106,6 +106,34 @@ std::string shown_snippet(const Output& out, const SearchHit& hit) {
     return text + printable(hit.snippet.substr(at));
 }
 
+// As a shell takes it for one word.
+std::string shell_word(std::string_view text) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,";
+    if (!text.empty() && text.find_first_not_of(plain) == text.npos) return std::string(text);
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
+// The command that shows what stood around a hit, for the store that was searched.
+std::string further(const Invocation& call, const SearchHit& hit) {
+    std::string command = "pal log ";
+    for (const std::string_view flag : {"config", "store", "tenant"})
+        if (const auto value = call.arguments.get(flag))
+            command += "--" + std::string(flag) + " " + shell_word(*value) + " ";
+    const std::string at = "--at " + std::to_string(hit.seq.value);
+    const std::string id = shell_word(hit.name.id);
+    return command + (id.starts_with('-') ? at + " -- " + id : id + " " + at);
+}
+
+// What is said when there is no hit.
+std::string nothing(const SearchRequest& request, const SearchPage& page) {
+    if (request.limit == 0) return "nothing is shown with --limit 0";
+    if (request.query.empty()) return "nothing was asked for";
+    return "nothing found in " + counted(page.conversations, "conversation");
+}
+
 void print_hit(Invocation& call, const SearchHit& hit) {
     char score[32];
     std::snprintf(score, sizeof score, "%.2f", hit.score);
@@ -145,14 +173,10 @@ Result<int> run_search(Invocation& call) {
         else
             print_hit(call, hit);
     }
-    if (!call.json() && !page.hits.empty()) {
-        const SearchHit& best = page.hits.front();
-        call.out.line(call.out.styled(Style::dim, "look further: pal log " +
-                                                      printable(best.name.id) + " --at " +
-                                                      std::to_string(best.seq.value)));
-    }
-    if (!call.json() && page.hits.empty())
-        call.out.line("nothing found in " + counted(page.conversations, "conversation"));
+    if (!call.json() && !page.hits.empty())
+        call.out.line(call.out.styled(
+            Style::dim, "look further: " + printable(further(call, page.hits.front()))));
+    if (!call.json() && page.hits.empty()) call.out.line(nothing(request, page));
     return 0;
 }
 

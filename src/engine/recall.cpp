@@ -103,14 +103,18 @@ Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const R
         places = std::move(found);
     }
     const std::string what = what_was_asked(query);
-    if (places.empty()) return fail(ErrorCode::not_found, "there is no " + what);
+    if (places.empty())
+        return fail(ErrorCode::not_found, "there is no " + what +
+                                              "; the log has the ids of calls, and seqs count "
+                                              "from 1");
     PAL_TRY(
         entries,
         read_lineage(*state_->store, header,
                      {.ranges = places, .kinds = only(EntryKind::message), .limit = query.limit}));
     if (entries.empty())
         return fail(ErrorCode::not_found, "there is no " + what + "; the log ends at seq " +
-                                              std::to_string(header.end.value));
+                                              std::to_string(header.end.value) +
+                                              " and shows which of them are messages");
     PAL_TRY(hidden, hidden_by_hand(*state_->store, header));
     PAL_TRY(hot, current_view(*state_, header));
     const View view = hot->view();
@@ -126,7 +130,8 @@ Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const R
     }
     if (recalled.empty())
         return fail(ErrorCode::not_found,
-                    "there is no " + what + " that may be shown: it was hidden or removed");
+                    "there is no " + what +
+                        " that may be shown: it was removed, or hidden, which can be undone");
     return recalled;
 }
 

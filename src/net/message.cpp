@@ -38,7 +38,9 @@ Result<std::string> decode(std::string_view text, bool plus_is_space) {
         if (low < 0)
             return fail(ErrorCode::invalid_request, "the URL has a '%' without two hex digits");
         if (high == 0 && low == 0)
-            return fail(ErrorCode::invalid_request, "the URL has an encoded NUL");
+            return fail(ErrorCode::invalid_request,
+                        "the URL has an encoded NUL, which no name and no text may have; leave it "
+                        "out");
         out += static_cast<char>(high * 16 + low);
         i += 2;
     }

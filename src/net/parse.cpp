@@ -213,7 +213,10 @@ bool has_token(std::string_view list, std::string_view token) {
 }
 
 HttpFault HeadScan::too_long() const {
-    if (lines_ == 0) return {414, "the request target is too long"};
+    if (lines_ == 0)
+        return {414, "the request target is too long: it may have " +
+                         std::to_string(limits_.max_target_bytes) +
+                         " bytes; shorten the path or the query"};
     return {431, "the header fields are too long"};
 }
 

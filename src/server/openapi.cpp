@@ -19,6 +19,10 @@ constexpr std::string_view json_type = "application/json";
 constexpr std::string_view stream_type = "text/event-stream";
 constexpr std::string_view text_schema = R"({"type":"string"})";
 
+constexpr std::string_view warnings_about =
+    "what was lost, cut or left out to make the answer, where its body does not say so";
+constexpr std::string_view search_mode = "mode";  // may need an embedder, which may fail
+
 const Schema& find_schema(std::span<const Schema> schemas, std::string_view name) {
     return *std::ranges::find(schemas, name, &Schema::name);
 }
@@ -114,6 +118,10 @@ std::vector<int> error_statuses() {
     return all;
 }
 
+bool takes(const Route& route, std::string_view parameter) {
+    return std::ranges::find(route.query, parameter, &Parameter::name) != route.query.end();
+}
+
 // Whether a route can answer with that status.
 bool can_fail_with(const Route& route, int status) {
     const bool open = route.scope == Scope::open, writes = route.method != "GET";
@@ -123,13 +131,15 @@ bool can_fail_with(const Route& route, int status) {
         case 429:
             return !open;
         case 404:
-            return route.pattern.find('{') != route.pattern.npos || route.lane != Lane::quick;
-        case 409:
+            return route.pattern.find('{') != route.pattern.npos || route.lane != Lane::quick ||
+                   takes(route, "conversation_id");
         case 422:
+            return writes || takes(route, search_mode);
+        case 409:
         case 507:
             return writes;
         case 502:
-            return route.lane != Lane::quick;
+            return route.lane != Lane::quick || takes(route, search_mode);
         case 504:
             return writes || route.lane != Lane::quick;
         default:
@@ -174,6 +184,11 @@ void write_error_replies(JsonWriter& out) {
 void write_responses(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
     out.key("responses").begin_object().key(std::to_string(route.status)).begin_object();
     out.field("description", route.summary);
+    if (route.scope != Scope::open) {
+        out.key("headers").begin_object().key("x-warnings").begin_object();
+        out.field("description", warnings_about).key("schema").raw(text_schema);
+        out.end_object().end_object();
+    }
     if (!route.reply.empty()) {
         write_content(out, route, route.reply, schemas);
     } else {

@@ -278,7 +278,7 @@ constexpr Schema table[] = {
         "keep_tool_uses":{},"keep_identifiers":{},"min_gain_tokens":{},"name":{},
         "strategy":{},"triggers":{},"passes":{},"target":{},"min_gain":{},
         "pays_within_calls":{},"protect":{},"window_tokens":{},"reply_tokens":{},
-        "injection":{},"recall":{}}})",
+        "injection":{},"recall":{"description":"{tokens, least_share}: what is quoted again"}}})",
      R"({"mode":"compact","compact_keep":2,"token_budget":32000})"},
     {"MemoryStrategy",
      R"({"type":"object","required":["conversation_id","memory_strategy"],"properties":{

@@ -95,11 +95,14 @@ TEST(recall, is_offered_as_a_tool_and_answers_in_words) {
 TEST(recall, tells_what_is_not_there_from_what_may_not_be_shown) {
     Memory memory = looked_up();
     EXPECT_EQ(memory.recall(alice, {.range = {Seq{99}, Seq{99}}}).error().message,
-              "there is no message at seq 99; the log ends at seq 4");
+              "there is no message at seq 99; the log ends at seq 4 and shows which of them are "
+              "messages");
+    EXPECT_EQ(memory.recall(alice, {.call_id = "0"}).error().message,
+              "there is no call '0'; the log has the ids of calls, and seqs count from 1");
     ASSERT_TRUE(memory.scrub(alice, {Seq{1}}).has_value());
     EXPECT_TRUE(memory.recall(alice, {.range = {Seq{1}, Seq{1}}})
                     .error()
-                    .message.ends_with("it was hidden or removed"));
+                    .message.ends_with("it was removed, or hidden, which can be undone"));
 }
 
 TEST(breakdown, sums_to_the_window_and_tells_how_far_the_triggers_are) {

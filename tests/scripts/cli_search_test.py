@@ -25,6 +25,15 @@ class Search(PalTest):
         self.assertIn("look further: pal log a --at 1", text)
         self.assertIn("gate 12", self.ok("log", "a", "--at", "1").out)
 
+    def test_the_way_there_can_be_pasted_into_a_shell(self):
+        hello = '{"role":"user","content":"a yak"}'
+        self.ok("append", "it's a day", "--tenant", "x y", stdin=hello)
+        text = self.ok("search", "yak", "--tenant", "x y").out
+        self.assertIn("look further: pal log --tenant 'x y' 'it'\\''s a day' --at 1", text)
+        self.ok("append", "--", "-d", stdin=hello)
+        self.assertIn("look further: pal log --at 1 -- -d", self.ok("search", "yak").out)
+        self.assertIn("a yak", self.ok("log", "--at", "1", "--", "-d").out)
+
     def test_filters(self):
         found = self.ok("search", "oslo", "--owner", "ben", "--json").lines()
         self.assertEqual([r["conversation_id"] for r in found], ["b"])
@@ -36,6 +45,7 @@ class Search(PalTest):
         self.fails(2, "invalid_request", "search", "x", "--limit", "1001")
         self.fails(2, "invalid_request", "search", "x", "--offset", "18446744073709551615")
         self.assertEqual(self.ok("search", "xylophone", "--in", "a").out, "nothing found in 1 conversation\n")
+        self.assertEqual(self.ok("search", "gate", "--limit", "0").out, "nothing is shown with --limit 0\n")
         self.fails(4, "not_found", "search", "x", "--in", "absent")
         self.fails(2, "unprocessable", "search", "x", "--mode", "vector")
 

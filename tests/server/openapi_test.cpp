@@ -59,6 +59,17 @@ TEST(openapi, names_the_header_that_makes_a_request_a_turn) {
     }
 }
 
+TEST(openapi, tells_the_warnings_and_the_errors_of_a_search) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    const JsonValue get =
+        document.root().find("paths")->find("/api/v1/search")->find("get").value();
+    const JsonValue replies = get.find("responses").value();
+    EXPECT_TRUE(replies.find("200")->find("headers")->find("x-warnings"));
+    for (const std::string_view status : {"400", "404", "422", "502"})
+        EXPECT_TRUE(replies.find(status)) << status;
+}
+
 TEST(openapi, describes_every_route_with_its_reply_and_an_example) {
     const std::string text = write_openapi(routes(), schemas());
     const JsonDocument document = parse_json(text).value();
