@@ -47,7 +47,7 @@ void report_unknown_fields(JsonValue message, std::vector<std::string>& lost) {
     for (const auto& [key, value] : message.members())
         if (std::ranges::find(known_fields, key) == std::end(known_fields) && !value.is_null() &&
             !key.starts_with('_'))
-            lost.push_back(std::string(key) + ": is not carried over");
+            lost.push_back("message." + std::string(key) + ": is not carried over");
 }
 
 }  // namespace

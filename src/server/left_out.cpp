@@ -55,7 +55,7 @@ constexpr Rule include_rules[] = {
 constexpr Rule item_rules[] = {
     {"reasoning", Lost::told},     {"output_text", Lost::told}, {"input_text", Lost::told},
     {"text", Lost::told},          {"detail", Lost::told},      {"name", Lost::told},
-    {"cache_control", Lost::told},
+    {"cache_control", Lost::told}, {"message.", Lost::told},
 };
 
 Rule rule_of(std::span<const Rule> rules, std::string_view name) {
