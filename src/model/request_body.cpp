@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "format/cache_marks.h"
+#include "format/json_edit.h"
 #include "format/own_marks.h"
 
 namespace palimpsest {
@@ -62,6 +63,20 @@ std::size_t marks_in(const Dialect& dialect, const Fields& fields) {
     return document ? marks_beside_messages(document->root()) : 0;
 }
 
+// A format that insists on a limit is given one by conversion; what the endpoint says goes first.
+Result<std::string> without_limit_put_in(const Dialect& to, const std::string& fields,
+                                         ConvertedJson& converted) {
+    PAL_TRY(given, parse_json(fields));
+    bool has_limit = to.limit_field.empty();
+    for (const Dialect& dialect : dialect_table())
+        has_limit = has_limit || given.root().find(dialect.cap_field);
+    if (has_limit) return std::move(converted.json);
+    PAL_TRY(made, parse_json(converted.json));
+    const std::string told = std::string(to.limit_field) + ":";
+    std::erase_if(converted.lost, [&](const std::string& line) { return line.starts_with(told); });
+    return with_member(made.root(), to.limit_field, std::nullopt);
+}
+
 // The tools and parameters in the format of the model: as they are, or carried over by way of a
 // request around one word.
 Result<std::string> fields_in(FormatId to, const ModelRequest& request,
@@ -72,8 +87,9 @@ Result<std::string> fields_in(FormatId to, const ModelRequest& request,
     std::string body = "{\"model\":\"m\",\"" + std::string(from.list_field) +
                        R"(":[{"role":"user","content":"x"}],)" + fields.substr(1);
     PAL_TRY(converted, convert_json(request.fields_format, to, body));
+    PAL_TRY(json, without_limit_put_in(dialect_of(to), fields, converted));
     lost.insert(lost.end(), converted.lost.begin(), converted.lost.end());
-    return converted.json;
+    return json;
 }
 
 std::vector<std::string> told_repairs(const Rendered& rendered) {
