@@ -200,6 +200,7 @@ Result<std::optional<Appended>> RedisStore::absent(Pending& pending, bool fresh)
             return std::nullopt;
         }
     }
+    if (link) PAL_CHECK(check_not_lost(link->place));
     return make(pending);
 }
 

@@ -164,6 +164,21 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
     return found;
 }
 
+// A name may outlive its log for a while; entries never outlive their header. That is asked for
+// before and after: it may be written just now.
+Result<void> RedisStore::check_not_lost(const RedisPlace& place) {
+    const std::string h = key(place.tag, "h:" + hex(place.log));
+    const std::string e = key(place.tag, "e:" + hex(place.log));
+    PAL_TRY(there, client_->run_all({{.key = h, .words = {"EXISTS", h}},
+                                     {.key = e, .words = {"EXISTS", e}},
+                                     {.key = h, .words = {"EXISTS", h}}}));
+    if (there[0].number == 1 || there[1].number == 0 || there[2].number == 1) return {};
+    return fail(ErrorCode::internal,
+                "log " + hex(place.log) +
+                    " is damaged: its entries are there, its header is not; run `pal doctor` to "
+                    "see what is whole");
+}
+
 // The log as it is seen now: itself, or what its living forks share.
 Result<Header> RedisStore::living(const std::string& tag, const Found& found) {
     const Header& header = found.log.header;
@@ -188,6 +203,7 @@ Result<Header> RedisStore::head(const ConversationId& name) {
         }
         if (!place) continue;
         PAL_TRY(found, read_log(place->tag, place->log, nullptr, {}));
+        if (!found && !cached) PAL_CHECK(check_not_lost(*place));
         const bool mine = found && found->log.header.name == name;
         if (mine && !expired(found->log.header, found->now)) {
             places_.keep(place->log, place->tag);

@@ -89,6 +89,7 @@ private:
     Result<std::optional<Found>> read_log(const std::string& tag, const LogId& log,
                                           const ReadQuery* query, std::optional<Seq> last);
     Result<Header> living(const std::string& tag, const Found& found);
+    Result<void> check_not_lost(const RedisPlace& place);
 
     // ---- append
     struct Pending;

@@ -103,6 +103,11 @@ TEST(redis_check, a_name_that_another_took_meanwhile_is_told_and_left_alone) {
 TEST(redis_check, entries_whose_header_is_lost_are_found) {
     LostKeys keys;
     keys.run("del 'P:{t/a}:h:UID'");
+    const auto head = keys.store->head(ConversationId{"t", "a"});
+    const auto appended = keys.store->append({"t", "a"}, says("three"));
+    ASSERT_FALSE(head || appended) << "it is not absent";
+    EXPECT_EQ(head.error().code, ErrorCode::internal) << head.error().message;
+    EXPECT_EQ(appended.error().code, ErrorCode::internal) << appended.error().message;
     const Told found = keys.check();
     EXPECT_EQ(std::ranges::count(found, "orphan a"), 1) << found.size() << " in all";
     const auto report = keys.store->check({});
