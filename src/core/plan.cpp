@@ -225,7 +225,9 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
     std::span<const PolicyPass> passes = policy.passes;
     for (int round = 0; round < rounds_max; ++round) {
         const std::uint64_t before = outline.used;
-        if (run_round(outline, input, policy, passes, target, round == 0)) continue;
+        const bool again = run_round(outline, input, policy, passes, target, round == 0);
+        if (outline.used < before) passes = policy.passes;  // The first may find something anew.
+        if (again) continue;
         // What later passes were thought to take they could not, because it is protected.
         const bool above = target && outline.used > *target && outline.refusal.empty();
         if (round == 0 && above) continue;
@@ -251,13 +253,9 @@ bool counts_things(const Trigger& trigger) {
 
 // What fired is met; of the policy's own triggers one that counts things may be due still. It is
 // seen to at once: the same policy asked again would change nothing.
-void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const Due& due,
-                 std::optional<std::uint64_t> target) {
-    const bool looks_again = due.trigger != "explicit" && counts_things(policy.hard);
-    input.want_items |= looks_again;
-    run_passes(outline, input, policy, due, target);
-    std::string last = due.trigger;
-    for (int round = 0; looks_again && outline.refusal.empty() && round < rounds_max; ++round) {
+void run_counts_due(Outline& outline, const PlanInput& input, const Policy& policy,
+                    std::string last) {
+    for (int round = 0; outline.refusal.empty() && round < rounds_max; ++round) {
         Occasion now = input.occasion;
         now.totals = totals_of(outline.items);
         const Due next = due_in(policy.hard, Level::hard, now);
@@ -266,6 +264,22 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
         run_passes(outline, input, policy, next, choose_target(policy, next, now, outline.used));
         last = next.trigger;
     }
+}
+
+// What is due, and in the end what no policy has to name.
+void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const Due& due,
+                 std::optional<std::uint64_t> target) {
+    const std::uint64_t limit = input.occasion.budget.limit();
+    const bool looks_again = due.trigger != "explicit" && counts_things(policy.hard);
+    input.want_items |= looks_again;
+    run_passes(outline, input, policy, due, target);
+    if (looks_again) run_counts_due(outline, input, policy, due.trigger);
+    if (!outline.refusal.empty() || outline.used <= limit) return;
+    PAL_ASSERT(!outline.stale);
+    const std::vector<PolicyPass> passes = last_resort();
+    for (int round = 0; round < rounds_max; ++round)
+        if (!run_round(outline, input, policy, passes, limit)) break;
+    if (looks_again) run_counts_due(outline, input, policy, {});
 }
 
 std::string numbers(const Plan& plan) {
@@ -393,12 +407,6 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     outline.items = input.items;
     outline.used = plan.used_before;
     run_all_due(outline, input, policy, due, target);
-    if (outline.refusal.empty() && outline.used > plan.limit) {
-        PAL_ASSERT(!outline.stale);
-        const std::vector<PolicyPass> passes = last_resort();
-        for (int round = 0; round < rounds_max; ++round)
-            if (!run_round(outline, input, policy, passes, plan.limit)) break;
-    }
     plan.used_after = outline.used;
     if (plan.used_after > plan.limit && outline.refusal.empty()) {
         PlanInput now = input;
