@@ -1,5 +1,8 @@
 #include "token/media_tokens.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/json.h"
 #include "base/media.h"
 #include "token/request.h"
@@ -23,23 +26,55 @@ bool is_low_detail(std::string_view json) {
     return text(document->root(), "detail") == "low" || (image && text(*image, "detail") == "low");
 }
 
-// A part of a list, if it is an image or a document.
-Media media_of(JsonValue part) {
-    Media media;
-    media.json = part.raw();
-    if (text(part, "type") == "document") media.kind = Media::Kind::document;
+constexpr std::string_view image_types[] = {"image", "image_url", "input_image",
+                                            "computer_screenshot"};
+constexpr std::string_view document_types[] = {"document", "file", "input_file"};
+constexpr int depth_max = 8;
+
+bool is_one_of(std::string_view type, std::span<const std::string_view> types) {
+    return std::ranges::find(types, type) != types.end();
+}
+
+// Data, a URL or a file's id, wherever the providers put them: {"source": {…}}, {"image_url": "…"},
+// {"image_url": {"url": "…"}}, {"file_data": "…"}, {"file": {"file_data": "…"}}.
+Media media_of(JsonValue part, Media::Kind kind) {
+    Media media{.kind = kind, .json = part.raw()};
     if (const auto source = part.find("source")) {
         media.type = text(*source, "media_type");
         media.source = text(*source, "data");
         return media;
     }
-    const auto image = part.find("image_url");
-    if (!image) return media;
-    const std::string_view url = image->is_object() ? text(*image, "url") : image->string();
+    const auto inner = part.find(kind == Media::Kind::image ? "image_url" : "file");
+    const JsonValue holder = inner && inner->is_object() ? *inner : part;
+    std::string_view url = inner && inner->is_string() ? inner->string() : text(holder, "url");
+    for (const std::string_view field : {"file_data", "file_url"})
+        if (url.empty()) url = text(holder, field);
     const auto data = read_data_url(url);
     media.type = data ? data->media_type : std::string_view();
     media.source = data ? data->base64 : url;
     return media;
+}
+
+// What the value is, or holds. A document of plain text has its tokens.
+std::uint64_t tokens_within(const Tokenizer& tokenizer, JsonValue value, int depth) {
+    if (depth > depth_max) return 0;
+    std::uint64_t tokens = 0;
+    for (const JsonValue element : value.elements())
+        tokens += tokens_within(tokenizer, element, depth + 1);
+    if (!value.is_object()) return tokens;
+    const std::string_view type = text(value, "type");
+    if (is_one_of(type, image_types))
+        return tokenizer.count_media(media_of(value, Media::Kind::image));
+    if (is_one_of(type, document_types)) {
+        const auto source = value.find("source");
+        if (source && text(*source, "type") == "text")
+            return tokenizer.count(text(*source, "data"));
+        return tokenizer.count_media(media_of(value, Media::Kind::document));
+    }
+    for (const std::string_view field : {"content", "output", "outputs"})
+        if (const auto inner = value.find(field))
+            tokens += tokens_within(tokenizer, *inner, depth + 1);
+    return tokens;
 }
 
 }  // namespace
@@ -61,16 +96,9 @@ std::uint64_t media_tokens(const ImageRule& rule, const Tokenizer& tokenizer, co
 }
 
 std::uint64_t media_tokens_within(const Tokenizer& tokenizer, std::string_view content) {
-    if (!content.starts_with('[')) return 0;
+    if (!content.starts_with('[') && !content.starts_with('{')) return 0;
     const auto document = parse_json(content);
-    if (!document) return 0;
-    std::uint64_t tokens = 0;
-    for (const JsonValue part : document->root().elements()) {
-        const std::string_view type = text(part, "type");
-        if (type == "image" || type == "document" || type == "input_image" || type == "image_url")
-            tokens += tokenizer.count_media(media_of(part));
-    }
-    return tokens;
+    return document ? tokens_within(tokenizer, document->root(), 0) : 0;
 }
 
 }  // namespace palimpsest

@@ -13,8 +13,8 @@ namespace palimpsest {
 // it knows nothing and takes the usual size.
 std::uint64_t media_tokens(const ImageRule& rule, const Tokenizer& tokenizer, const Media& media);
 
-// The same for all that the content of a tool's result holds: JSON, a list of parts as Anthropic
-// or OpenAI write them.
+// The same for all that the content of a tool's result holds: JSON, a part or a list of parts as
+// Anthropic or OpenAI write them, a screenshot too.
 std::uint64_t media_tokens_within(const Tokenizer& tokenizer, std::string_view content);
 
 }  // namespace palimpsest
