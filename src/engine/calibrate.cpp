@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "engine/count.h"
+#include "token/tool_tokens.h"
 
 namespace palimpsest {
 namespace {
@@ -11,6 +12,19 @@ namespace {
 std::uint32_t tools_in(std::string_view json) {
     const auto document = parse_json(json.empty() ? "[]" : json);
     return document ? static_cast<std::uint32_t>(document->root().size()) : 0;
+}
+
+// Messages were counted with what is around calls and results. What it is is learned for models
+// that are estimated, so there it stands beside them.
+void set_calls_apart(const Overheads& added, RequestCount& count) {
+    const std::uint64_t counted = calls_in_blocks.per_call * count.shape.calls +
+                                  calls_in_blocks.per_result * count.shape.results;
+    count.messages -= std::min(count.messages, counted);
+    const auto times = [](std::uint64_t number, std::int32_t each) {
+        return number * static_cast<std::uint64_t>(std::max(each, 0));
+    };
+    count.overhead +=
+        times(count.shape.calls, added.per_call) + times(count.shape.results, added.per_result);
 }
 
 Result<void> add_message(const Tokenizer& tokenizer, const Message& message, RequestCount& count) {
@@ -53,15 +67,13 @@ Result<RequestCount> count_begun(const Memory::State& state, const Begun& begun)
     for (const Message& message : begun.preamble) PAL_CHECK(add_message(tokenizer, message, count));
     add_view(totals_for(state, begun), count);
     count.shape.tools = tools_in(begun.tools);
-    if (count.shape.tools != 0) count.tools = tokenizer.count(begun.tools);
+    const ToolTokens tools = tool_tokens(model, tokenizer, begun.tools, !begun.preamble.empty());
+    count.tools = tools.declared;
+    count.tool_overhead = tools.having;
     const Overheads& added = model.overheads;
-    const auto times = [](std::uint64_t number, std::int32_t each) {
-        return number * static_cast<std::uint64_t>(std::max(each, 0));
-    };
-    count.overhead = times(1, added.per_request) + times(count.shape.messages, added.per_message) +
-                     times(count.shape.calls, added.per_call) +
-                     times(count.shape.results, added.per_result);
-    if (count.shape.tools != 0) count.tool_overhead = times(1, added.tools);
+    count.overhead = static_cast<std::uint64_t>(std::max(added.per_request, 0)) +
+                     around_message(added) * count.shape.messages;
+    if (!model.exact) set_calls_apart(added, count);
     return count;
 }
 

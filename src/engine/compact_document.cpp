@@ -10,12 +10,14 @@
 #include "format/json_edit.h"
 #include "palimpsest/format.h"
 #include "token/models.h"
+#include "token/tool_tokens.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::uint32_t per_message_tokens = 4;  // About what providers add around a message,
-constexpr std::uint32_t per_request_tokens = 3;  // and to begin the answer.
+constexpr std::uint32_t per_message_tokens = 4;     // About what providers add around a message,
+constexpr std::uint32_t per_request_tokens = 3;     // and to begin the answer.
+constexpr std::string_view usual_model = "gpt-4o";  // Whose rules tools are counted by otherwise.
 
 struct OpenDocument {
     std::vector<Message> preamble = {};
@@ -48,7 +50,6 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
     budget.per_request = per_request_tokens;
     budget.window = options.window;
     if (root.is_object()) {
-        budget.tools = tokens_of_field(root, "tools", tokenizer);
         budget.system = tokens_of_field(root, "system", tokenizer) +
                         tokens_of_field(root, "instructions", tokenizer);
         if (const auto model = root.find("model"); model && out.model.empty())
@@ -57,6 +58,11 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
     const ModelMatch match =
         options.models ? options.models->match(out.model) : find_model(out.model);
     if (!out.model.empty() && match.known) out.facts = facts_of(*match.spec);
+    const ModelSpec& counts = match.known ? *match.spec : *find_model(usual_model).spec;
+    if (const auto tools = root.is_object() ? root.find("tools") : std::nullopt)
+        budget.tools =
+            tool_tokens(counts, tokenizer, tools->raw(), !out.preamble.empty() || budget.system > 0)
+                .total();
     if (!out.model.empty() && match.known)
         budget.window = budget.window == 0
                             ? match.spec->window_tokens

@@ -8,6 +8,7 @@
 #include "engine/present.h"
 #include "engine/report.h"
 #include "palimpsest/format.h"
+#include "token/tool_tokens.h"
 
 namespace palimpsest {
 namespace {
@@ -81,14 +82,16 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
         occasion.model = facts_of(model);
         budget.window = model.window_tokens;
         budget.reply = std::min(model.reply_tokens, model.window_tokens / 2);
-        budget.per_message =
-            static_cast<std::uint32_t>(std::max(model.overheads.per_message, std::int32_t{0}));
+        budget.per_message = around_message(model.overheads);
         budget.per_request =
             static_cast<std::uint32_t>(std::max(model.overheads.per_request, std::int32_t{0}));
     }
     if (const std::uint64_t asked = reply_tokens(beside.parameters)) budget.reply = asked;
-    if (!beside.tools.empty() && beside.tools != "[]") budget.tools = tokenizer.count(beside.tools);
-    budget.system = tokens_of(tokenizer, beside.preamble);
+    budget.tools = tool_tokens(state.models->find(beside.model), tokenizer, beside.tools,
+                               !beside.preamble.empty())
+                       .total();
+    budget.system =
+        tokens_of(tokenizer, beside.preamble) + budget.per_message * beside.preamble.size();
     return occasion;
 }
 

@@ -1,5 +1,5 @@
-// The tokens of one message's content: everything that is sent counts. What providers add around
-// messages is added per model elsewhere.
+// The tokens of one message's content, with what services write around calls and their results.
+// What they add around messages is added per model elsewhere.
 #pragma once
 #include "palimpsest/entry.h"
 #include "palimpsest/error.h"
@@ -7,6 +7,12 @@
 #include "palimpsest/tokenizer.h"
 
 namespace palimpsest {
+
+// What a call and a result in blocks of content count beside their words: Anthropic's.
+struct CallsInBlocks {
+    std::uint64_t per_call, per_result;
+};
+constexpr CallsInBlocks calls_in_blocks = {30, 20};
 
 Result<Count> count_message(const Tokenizer& tokenizer, const Message& message);
 Count count_text(const Tokenizer& tokenizer, std::string_view text);

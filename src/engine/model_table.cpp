@@ -1,5 +1,7 @@
 #include "engine/model_table.h"
 
+#include <algorithm>
+
 namespace palimpsest {
 namespace {
 
@@ -13,6 +15,7 @@ ModelSpec row_of(const OwnModel& own) {
     if (own.reply_tokens) row.reply_tokens = *own.reply_tokens;
     if (own.window_tokens) row.window_tokens = *own.window_tokens;
     if (own.output_tokens) row.output_tokens = *own.output_tokens;
+    if (!own.reply_tokens) row.reply_tokens = std::min(row.reply_tokens, row.output_tokens);
     if (!own.encoding.empty()) {
         row.encoding = own.encoding;
         row.exact = own.encoding != "approx";

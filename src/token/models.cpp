@@ -12,6 +12,10 @@
 //             have about 497 and 590 for Sonnet 4.5 and 4.6 and Opus 4.6.
 #include "token/models.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 namespace palimpsest {
 namespace {
 
@@ -19,11 +23,13 @@ constexpr Overheads gpt4 = {};
 constexpr Overheads think = {.per_request = 2,
                              .per_call = 10,
                              .tools = 90,
+                             .flat_tools = 8,
                              .tools_system = 0,
                              .per_typed_tool = 0,
                              .joins_calls = false};
 constexpr Overheads claude = {.per_request = 3,
                               .per_message = 4,
+                              .role = 0,
                               .per_call = 30,
                               .per_result = 20,
                               .tools = 346,
@@ -33,6 +39,7 @@ constexpr Overheads claude = {.per_request = 3,
                               .joins_calls = false};
 constexpr Overheads claude45 = {.per_request = 3,
                                 .per_message = 4,
+                                .role = 0,
                                 .per_call = 30,
                                 .per_result = 20,
                                 .tools = 497,
@@ -42,6 +49,7 @@ constexpr Overheads claude45 = {.per_request = 3,
                                 .joins_calls = false};
 constexpr Overheads gemini = {.per_request = 1,
                               .per_message = 0,
+                              .role = 0,
                               .per_call = 10,
                               .tools = 20,
                               .tools_system = 0,
@@ -69,7 +77,7 @@ constexpr std::uint32_t k = 1000, m = 1000000, kk = 128 * k, gpt41 = 1047576, ge
 constexpr std::string_view o200k = "o200k_base", cl100k = "cl100k_base";
 
 // clang-format off
-constexpr ModelSpec models[] = {
+constexpr ModelSpec written[] = {
     // name, encoding, exact, window, output, overheads, images, {in, cached, write, out}, cache
     {"gpt-3.5-turbo", cl100k, true, 16385, 4096, gpt4, tiles4, {.5, -1, -1, 1.5}, none},
     {"gpt-4", cl100k, true, 8192, 8192, gpt4, tiles4, {30, -1, -1, 60}, none},
@@ -130,6 +138,16 @@ constexpr ModelSpec models[] = {
     {"echo", o200k, true, m, m, {}, tiles4, {0, 0, 0, 0}, none},
 };
 // clang-format on
+
+// Anthropic's requests must name a limit for the answer; the one that is put in where nobody named
+// one is the model's own, so as much of the window is not free.
+constexpr auto models = [] {
+    std::array<ModelSpec, std::size(written)> rows;
+    std::ranges::copy(written, rows.begin());
+    for (ModelSpec& row : rows)
+        if (row.name.starts_with("claude")) row.reply_tokens = row.output_tokens;
+    return rows;
+}();
 
 // A model that nobody has heard of: a small window and an old, wasteful vocabulary.
 constexpr ModelSpec unknown = {"", cl100k, false, 8192, 1024, gpt4, tiles4, {}, none};

@@ -13,17 +13,24 @@ namespace palimpsest {
 // services' own; see bench/token/eval_requests.
 struct Overheads {
     std::int32_t per_request = 3;      // The reply's first words.
-    std::int32_t per_message = 3;      // Beside its role.
+    std::int32_t per_message = 3;      // Beside its role,
+    std::int32_t role = 1;             // which has a token of its own.
     std::int32_t per_name = 1;         // Beside the name.
     std::int32_t per_call = 4;         // Beside name and arguments.
     std::int32_t per_result = 1;       // Beside the name of the tool and the content.
     std::int32_t tools = 9;            // Once, if there are tools,
+    std::int32_t flat_tools = 3;       // the same in the Responses API,
     std::int32_t forced = 0;           // and if one of them must be called,
     std::int32_t tools_system = -4;    // and if there is a system message as well,
     std::int32_t per_typed_tool = -1;  // and for each tool that has parameters.
     std::int32_t schema = 1;           // Beside the schema of a structured reply.
     bool joins_calls = true;           // Two calls in one message are one call of a joining tool.
 };
+
+inline std::uint32_t around_message(const Overheads& added) {
+    const std::int32_t tokens = added.per_message + added.role;
+    return tokens > 0 ? static_cast<std::uint32_t>(tokens) : 0;
+}
 
 // How images are counted.
 struct ImageRule {

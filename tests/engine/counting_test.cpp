@@ -72,6 +72,65 @@ TEST(counting, parallel_calls_with_short_ids_count_what_joins_them) {
     EXPECT_EQ(compacted->plan.used_before, charged->total());
 }
 
+TEST(counting, a_view_counts_what_a_request_is_charged_for) {
+    const std::string list =
+        R"([{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":)"
+        R"("a","type":"function","function":{"name":"look","arguments":"{\"at\":1}"}}]},)"
+        R"({"role":"tool","tool_call_id":"a","content":"short"},)"
+        R"({"role":"assistant","content":"It is short."},{"role":"user","content":"thanks"}])";
+    const std::string tools =
+        R"([{"type":"function","function":{"name":"look","description":"Look at it","parameters":)"
+        R"({"type":"object","properties":{"at":{"type":"integer"}}}}}])";
+    const auto difference = [&](std::string_view model) {
+        Memory memory = open_memory();
+        const auto begun =
+            memory.begin(alice, {.messages = list, .model = std::string(model), .tools = tools});
+        EXPECT_TRUE(begun) << begun.error().message;
+        const auto parts = memory.breakdown(alice, {.model = std::string(model), .tools = tools});
+        EXPECT_TRUE(parts);
+        const auto charged =
+            count_chat_request(*find_model(model).spec, *exact_tokenizer()->counter(),
+                               R"({"messages":)" + list + R"(,"tools":)" + tools + "}");
+        return static_cast<std::int64_t>(parts->used) - static_cast<std::int64_t>(charged->total());
+    };
+    EXPECT_EQ(difference("gpt-5"), 0);
+    EXPECT_EQ(difference("gpt-4o"), 6) << "around a call it takes what models take that think";
+}
+
+TEST(counting, parallel_items_count_no_less_than_what_joins_them) {
+    const std::string call = R"({"type":"function_call","name":"f","arguments":"{}","call_id":)";
+    const std::string result = R"({"type":"function_call_output","output":"short","call_id":)";
+    const std::string list = R"([{"role":"user","content":"hi"},)" + call + R"("a"},)" + call +
+                             R"("b"},)" + result + R"("a"},)" + result + R"("b"}])";
+    const auto chat = convert_json(FormatId::openai_responses, FormatId::openai_chat, list);
+    ASSERT_TRUE(chat) << chat.error().message;
+    const auto charged =
+        count_chat_request(*find_model("gpt-4o").spec, *exact_tokenizer()->counter(),
+                           "{\"messages\":" + chat->json + "}");
+    const auto compacted = compact_document(
+        list, {.format = FormatId::openai_responses, .policy = "none", .window = 100000},
+        *exact_tokenizer());
+    ASSERT_TRUE(charged && compacted);
+    EXPECT_GE(compacted->plan.used_before, charged->total());
+}
+
+// Ids are charged for by nobody, whatever their length; nor are signatures.
+TEST(counting, blocks_count_as_whole_requests_do) {
+    const std::string list =
+        R"([{"role":"user","content":"hello world"},{"role":"assistant","content":[)"
+        R"({"type":"thinking","thinking":"long ago","signature":"RXJvUEFBQUFBQkJCQkNDQ0M="},)"
+        R"({"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9","name":"stop","input":{"a":1}}]},)"
+        R"({"role":"user","content":[{"type":"tool_result",)"
+        R"("tool_use_id":"toolu_01A09q90qw90lq917835lq9","content":"done"}]}])";
+    const auto charged = count_messages_request(
+        *find_model("claude").spec, *exact_tokenizer()->counter(), "{\"messages\":" + list + "}");
+    const auto compacted =
+        compact_document(list, {.format = FormatId::anthropic, .policy = "none", .window = 100000},
+                         *exact_tokenizer());
+    ASSERT_TRUE(charged && compacted);
+    EXPECT_EQ(compacted->plan.used_before, charged->total());
+}
+
 TEST(counting, another_tokenizer_counts_what_is_shown_and_totals_stay_right) {
     auto store = memory_store();
     Traffic traffic;

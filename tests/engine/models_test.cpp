@@ -105,6 +105,9 @@ url = "http://localhost:1/v1"
     EXPECT_EQ(sent("small"), 4000u);
     EXPECT_EQ(table.find("set").reply_tokens, 700u);
     EXPECT_EQ(table.find("other").reply_tokens, 0u);
+    EXPECT_EQ(table.find("claude-sonnet-4-5").reply_tokens, 64000u) << "nobody set it up";
+    const ModelTable less({{.name = "claude-sonnet-4-5", .output_tokens = 900}}, {});
+    EXPECT_EQ(less.find("claude-sonnet-4-5").reply_tokens, 900u);
 }
 
 TEST(model_settings, give_a_name_that_nobody_knows_all_that_is_known_of_the_model_behind_it) {

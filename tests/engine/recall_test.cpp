@@ -169,7 +169,7 @@ TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
     EXPECT_EQ(all->front().text, dressed);
     EXPECT_EQ(all->front().model, "caller");
     EXPECT_EQ(all->front().range, (Range{Seq{1}, Seq{3}}));
-    EXPECT_EQ(all->front().tokens_before, 12u);
+    EXPECT_EQ(all->front().tokens_before, 20u);
     EXPECT_GT(all->front().tokens, 0u);
 }
 

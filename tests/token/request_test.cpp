@@ -3,7 +3,9 @@
 
 #include "token/encoding.h"
 #include "token/estimator.h"
+#include "token/media_tokens.h"
 #include "token/tool_text.h"
+#include "token/tool_tokens.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +45,13 @@ TEST(models, every_row_is_usable) {
         EXPECT_LE(spec.output_tokens, spec.window_tokens) << spec.name;
         EXPECT_LE(spec.prices.cached, spec.prices.input) << spec.name;
     }
+}
+
+TEST(models, claude_keeps_for_the_answer_what_its_requests_must_name) {
+    EXPECT_EQ(find_model("claude-sonnet-4-5-20250929").spec->reply_tokens, 64000u);
+    EXPECT_EQ(find_model("claude-3-haiku-20240307").spec->reply_tokens, 4096u);
+    EXPECT_EQ(find_model("claude-opus-4-6").spec->window_tokens, 1000000u);
+    EXPECT_EQ(find_model("gpt-4o").spec->reply_tokens, 0u) << "no limit is sent";
 }
 
 // 3 for the reply, and for each message 3, the role and the text.
@@ -98,6 +107,31 @@ TEST(tool_text, a_schema_that_contains_itself_comes_to_an_end) {
     EXPECT_LT(tool_text(tools->root()).text.size(), 100000u);
 }
 
+TEST(tool_tokens, are_what_a_request_is_charged_for_them) {
+    const auto tokenizer = exact_tokenizer();
+    const std::string words = R"({"messages":[{"role":"user","content":"hi"}])";
+    for (const char* model : {"gpt-4o", "gpt-5"}) {
+        const auto bare = chat_total(model, words + "}");
+        const auto with = chat_total(model, words + ",\"tools\":" + std::string(weather) + "}");
+        EXPECT_EQ(tool_tokens(*find_model(model).spec, *tokenizer, weather, false).total(),
+                  with - bare);
+    }
+    const std::string blocks =
+        R"([{"name":"stop","description":"Stop it","input_schema":{"type":"object"}}])";
+    const ModelSpec& claude = *find_model("claude-sonnet-4-5").spec;
+    const auto charged = count_messages_request(claude, *tokenizer->counter(),
+                                                R"({"messages":[],"tools":)" + blocks + "}");
+    EXPECT_EQ(tool_tokens(claude, *tokenizer, blocks, true).total(),
+              charged->tools + charged->tool_overhead);
+    // The Responses API takes less for having tools.
+    const std::string flat =
+        R"([{"type":"function","name":"f","parameters":{"type":"object","properties":{}}}])";
+    EXPECT_EQ(tool_tokens(*find_model("gpt-4.1").spec, *tokenizer, flat, true).having, 3u);
+    EXPECT_EQ(tool_tokens(*find_model("gpt-5").spec, *tokenizer, flat, true).having, 8u);
+    for (const char* none : {"", "[]"})
+        EXPECT_EQ(tool_tokens(claude, *tokenizer, none, true).total(), 0u);
+}
+
 TEST(chat_request, calls_and_results_repeat_the_tools_name) {
     const std::string_view before = R"({"messages":[{"role":"user","content":"hi"}]})";
     const std::string_view after = R"({"messages":[{"role":"user","content":"hi"},
@@ -150,6 +184,32 @@ TEST(chat_request, media_count_by_what_they_hold) {
     EXPECT_EQ(file("data:text/plain;base64,aGVsbG8gd29ybGQ="), 2u) << "hello world";
     const std::string two_pages = "JVBERi0gL1R5cGUgL1BhZ2VzIC9UeXBlL1BhZ2UgL1R5cGUgL1BhZ2UK";
     EXPECT_EQ(file("data:application/pdf;base64," + two_pages), 2u * 220);
+}
+
+TEST(media_tokens_within, finds_what_results_show_in_every_format) {
+    const auto tokenizer = exact_tokenizer();
+    const auto within = [&](const std::string& content) {
+        return media_tokens_within(*tokenizer, content);
+    };
+    const std::string data = "data:image/gif;base64," + std::string(gif);
+    constexpr std::uint64_t unseen = 765, one_tile = 85 + 170;
+    EXPECT_EQ(within(R"({"type":"computer_screenshot","image_url":")" + data + "\"}"), one_tile);
+    EXPECT_EQ(within(R"({"type":"computer_screenshot","file_id":"f1"})"), unseen);
+    EXPECT_EQ(within(R"([{"type":"input_image","image_url":")" + data + "\"}]"), one_tile);
+    EXPECT_EQ(within(R"([{"type":"image_url","image_url":{"url":")" + data + "\"}}]"), one_tile);
+    EXPECT_EQ(within(R"([{"type":"text","text":"see"},{"type":"image","source":{"type":"base64",)"
+                     R"("media_type":"image/gif","data":")" +
+                     std::string(gif) + "\"}}]"),
+              one_tile);
+    const std::string hello = "data:text/plain;base64,aGVsbG8gd29ybGQ=";
+    EXPECT_EQ(within(R"([{"type":"input_file","file_data":")" + hello + "\"}]"), 2u);
+    EXPECT_EQ(within(R"([{"type":"file","file":{"file_data":")" + hello + "\"}}]"), 2u);
+    EXPECT_EQ(within(R"([{"type":"document","source":{"type":"text","data":"hello world"}}])"), 2u);
+    EXPECT_EQ(within(R"({"type":"web_fetch_result","content":{"type":"document","source":{)"
+                     R"("type":"text","data":"hello world"}}})"),
+              2u);
+    EXPECT_EQ(within(R"("an image of a cat")"), 0u);
+    EXPECT_EQ(within(R"([{"type":"text","text":"an image"}])"), 0u);
 }
 
 TEST(byte_estimator, is_an_exponential_average_that_ignores_empty_samples) {
