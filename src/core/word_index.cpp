@@ -11,6 +11,10 @@ bool ends_sentence(std::string_view between) {
     return false;
 }
 
+std::uint32_t length_of(std::span<const RawWord> words) {
+    return static_cast<std::uint32_t>(std::ranges::count_if(words, adds_length));
+}
+
 }  // namespace
 
 std::uint32_t read_number(std::string_view bytes, std::size_t& at) {
@@ -38,12 +42,11 @@ std::vector<PassageBounds> split_passages(std::string_view text,
     std::vector<PassageBounds> bounds;
     PassageBounds now;
     const auto size = static_cast<std::uint32_t>(words.size());
-    std::uint32_t position = 0;  // of the passage's first word
+    std::uint32_t count = 0;  // how long the passage is
     for (std::uint32_t w = 1; w < size; ++w) {
         const RawWord &before = words[w - 1], &word = words[w];
-        if (word.position == before.position) continue;
-        const std::uint32_t count = word.position - position;
-        if (count < passage_words / 2) continue;
+        count += adds_length(before);
+        if (word.position == before.position || count < passage_words / 2) continue;
         const std::uint32_t from = std::min(before.end, word.begin);
         const bool cut =
             count >= passage_words * 3 / 2 ||
@@ -54,7 +57,7 @@ std::vector<PassageBounds> split_passages(std::string_view text,
         now.last_word = w;
         bounds.push_back(now);
         now = {word.begin, 0, w, 0};
-        position = word.position;
+        count = 0;
     }
     now.end = static_cast<std::uint32_t>(text.size());
     now.last_word = size;
@@ -62,12 +65,12 @@ std::vector<PassageBounds> split_passages(std::string_view text,
     return bounds;
 }
 
-void WordIndex::add_row(const IndexedText& message, std::uint32_t positions) {
+void WordIndex::add_row(const IndexedText& message, std::uint32_t length) {
     MessageRow row;
     row.seq = message.seq.value;
     row.at_ms = message.at.time_since_epoch().count();
     row.first_passage = static_cast<std::uint32_t>(passages_.size());
-    row.words = positions;
+    row.words = length;
     row.role = static_cast<std::uint8_t>(message.role);
     row.results = message.results ? 1 : 0;
     const bool pause =
@@ -78,7 +81,7 @@ void WordIndex::add_row(const IndexedText& message, std::uint32_t positions) {
     }
     ++in_stretch_;
     row.stretch = static_cast<std::uint32_t>(stretches_.size() - 1);
-    stretches_.back() += positions;
+    stretches_.back() += length;
     count(row);
     messages_.push_back(row);
 }
@@ -99,18 +102,15 @@ double WordIndex::verbosity() const {
 
 void WordIndex::add(const IndexedText& message, Stemmer& stemmer) {
     if (growing_.empty()) growing_.max_load_factor(0.7F);
-    std::uint32_t positions = 0;
-    const std::vector<RawWord> words = split_words(message.text, &positions);
+    const std::vector<RawWord> words = split_words(message.text);
     const Language language = guess_language(words);
     languages_ |= only_language(language);
-    add_row(message, positions);
+    add_row(message, length_of(words));
     MessageRow& row = messages_.back();
     for (const PassageBounds& bounds : split_passages(message.text, words)) {
-        const bool empty = bounds.first_word == bounds.last_word;
-        const std::uint32_t count =
-            empty ? 0
-                  : words[bounds.last_word - 1].position - words[bounds.first_word].position + 1;
-        passages_.push_back({static_cast<std::uint32_t>(messages_.size() - 1), count});
+        const auto passage =
+            std::span(words).subspan(bounds.first_word, bounds.last_word - bounds.first_word);
+        passages_.push_back({static_cast<std::uint32_t>(messages_.size() - 1), length_of(passage)});
         ++row.passages;
         add_passage(words, bounds, language, stemmer);
     }

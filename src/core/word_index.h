@@ -103,7 +103,7 @@ private:
         std::uint32_t passages = 0, last_passage = 0;
     };
     void count(const MessageRow& row);
-    void add_row(const IndexedText& message, std::uint32_t positions);
+    void add_row(const IndexedText& message, std::uint32_t length);
     void add_passage(const std::vector<RawWord>& words, const PassageBounds& bounds,
                      Language language, Stemmer& stemmer);
     using GrowingTerm = std::pair<const std::string, Growing>;

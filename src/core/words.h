@@ -34,6 +34,12 @@ struct RawWord {
 constexpr std::size_t word_bytes_max = 64;    // longer words are cut: nobody searches their end
 constexpr std::size_t whole_bytes_max = 160;  // longer wholes are only kept in parts
 
+// Whether it adds to the length of a text: not what is made of others, a whole, a name, a pair.
+constexpr bool adds_length(const RawWord& word) {
+    return word.kind == WordKind::plain || word.kind == WordKind::number ||
+           word.kind == WordKind::single;
+}
+
 // In the order of their positions. `positions` (may be null) is told how many there are.
 std::vector<RawWord> split_words(std::string_view text, std::uint32_t* positions = nullptr);
 

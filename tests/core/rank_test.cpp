@@ -47,6 +47,12 @@ TEST(rank, finds_the_word_in_another_form) {
     EXPECT_EQ(first_of(index, ""), 0u);
 }
 
+TEST(rank, takes_a_text_for_as_long_as_its_names_have_parts) {
+    const WordIndex index = index_of({{"call parseJson in api/HttpClient.h"}, {"東京都"}});
+    EXPECT_EQ(index.messages()[0].words, 8u);
+    EXPECT_EQ(index.messages()[1].words, 3u);
+}
+
 TEST(rank, finds_without_blanks) {
     const WordIndex index = index_of({{"昨日は大阪に行きました"}, {"東京の天気はいいです"}});
     EXPECT_EQ(first_of(index, "東京"), 2u);
