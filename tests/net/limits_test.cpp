@@ -86,6 +86,9 @@ TEST(server_limits, a_long_target_or_head_is_refused) {
         client.send(bytes);
         const auto answer = client.receive_answer();
         EXPECT_NE(answer.body.find("\"code\":\"" + std::string(code)), std::string::npos);
+        EXPECT_EQ(answer.body.find("it may have 32768 bytes; shorten") != std::string::npos,
+                  answer.status == 414)
+            << answer.body;
         return answer.status;
     };
     EXPECT_EQ(status_of("GET /" + std::string(33'000, 'a'), "invalid_request"), 414);

@@ -27,6 +27,7 @@ TEST(percent_decoding, is_strict) {
     EXPECT_EQ(percent_decode("a%20b%C3%A4+"), "a b\xc3\xa4+");
     for (const std::string_view broken : {"%", "%1", "%zz", "%1z", "a%", "%00", "%u0041"})
         EXPECT_FALSE(percent_decode(broken)) << broken;
+    EXPECT_TRUE(percent_decode("%00").error().message.ends_with("leave it out"));
 }
 
 TEST(percent_encoding, comes_back_equal) {
