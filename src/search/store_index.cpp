@@ -95,6 +95,23 @@ void StoreIndex::weigh(const LogId& log, const KeptPtr& kept) {
     }
 }
 
+// A stemmer knows the words that it has met: the last one used is kept for the next update.
+struct StoreIndex::StemmerLoan {
+    explicit StemmerLoan(StoreIndex& from) : index(from) {
+        const std::lock_guard lock(index.mutex_);
+        stemmer = std::move(index.spare_stemmer_);
+        if (!stemmer) stemmer = std::make_unique<Stemmer>();
+    }
+    ~StemmerLoan() {
+        const std::lock_guard lock(index.mutex_);
+        index.spare_stemmer_ = std::move(stemmer);
+    }
+    StemmerLoan(const StemmerLoan&) = delete;
+    StemmerLoan& operator=(const StemmerLoan&) = delete;
+    StoreIndex& index;
+    std::unique_ptr<Stemmer> stemmer;
+};
+
 Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
     KeptPtr found = kept(header);
     {
@@ -103,10 +120,10 @@ Result<StoreIndex::KeptPtr> StoreIndex::current(const Header& header) {
     }
     std::uint64_t before = 0, after = 0;
     {
+        const StemmerLoan loan(*this);  // Before the lock: mutex_ is never taken under it.
         const std::unique_lock lock(found->mutex);
         before = found->words.words().messages().size();
-        Stemmer stemmer;
-        PAL_CHECK(found->words.update(store_, header, stemmer));
+        PAL_CHECK(found->words.update(store_, header, *loan.stemmer));
         after = found->words.words().messages().size();
     }
     PAL_CHECK(forget_if_gone(header, found));

@@ -89,6 +89,7 @@ private:
         bool covers(const GraphToGrow&) const { return false; }
     };
     using GraphPtr = std::shared_ptr<TenantGraph>;
+    struct StemmerLoan;
     KeptPtr kept(const Header& header);
     KeptPtr known(const LogId& log) const;  // none when it is not in memory
     Result<KeptPtr> current(const Header& header);
@@ -131,7 +132,8 @@ private:
     Store& store_;
     IndexOptions options_;
     mutable std::mutex mutex_;  // Guards all below.
-    std::list<Row> order_;      // the one that was used last comes first
+    std::unique_ptr<Stemmer> spare_stemmer_;
+    std::list<Row> order_;  // the one that was used last comes first
     std::unordered_map<LogId, std::list<Row>::iterator, LogHash> by_log_;
     std::map<std::string, GraphPtr> graphs_;  // by tenant
     std::size_t bytes_ = 0;
