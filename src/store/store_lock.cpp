@@ -175,6 +175,7 @@ Result<StoreLock> StoreLock::take(const std::string& path, const LockInfo& info)
         if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
             if (!still_there(file.get(), name)) continue;
             StoreLock lock(file.release(), name);
+            lock.remember(lock.fd_);
             PAL_CHECK(write_all(lock.fd_, write_info(info)));
             return lock;
         }
@@ -196,17 +197,26 @@ Result<void> StoreLock::hold_file(const std::string& path) {
                     path + " is in use under another name (a hard link); use that one");
     file_fd_ = file.release();
     file_path_ = path;
+    remember(file_fd_);
     return {};
 }
 
+void StoreLock::remember(int fd) {
+    struct stat found{};
+    if (::fstat(fd, &found) != 0) return;
+    device_ = found.st_dev;
+    inode_ = found.st_ino;
+}
+
 Result<void> StoreLock::check_in_place() const {
-    const bool file_there = file_fd_ < 0 || still_there(file_fd_, file_path_);
-    if (file_there && still_there(fd_, path_)) return {};
-    return fail(
-        ErrorCode::unavailable,
-        (file_there ? path_ : file_path_) +
-            " was moved, removed or replaced while this process has the store open; nothing "
-            "is written any more: put it back, then start the program again");
+    const std::string& path = file_fd_ < 0 ? path_ : file_path_;
+    struct stat found{};
+    if (::stat(path.c_str(), &found) == 0 && found.st_ino == inode_ && found.st_dev == device_)
+        return {};
+    return fail(ErrorCode::unavailable,
+                path +
+                    " was moved, removed or replaced while this process has the store open; "
+                    "nothing is written any more: put it back, then start the program again");
 }
 
 StoreLock::~StoreLock() {

@@ -48,17 +48,22 @@ public:
         : fd_(std::exchange(other.fd_, -1)),
           file_fd_(std::exchange(other.file_fd_, -1)),
           path_(std::move(other.path_)),
-          file_path_(std::move(other.file_path_)) {}
+          file_path_(std::move(other.file_path_)),
+          device_(other.device_),
+          inode_(other.inode_) {}
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;
     ~StoreLock();
 
 private:
+    void remember(int fd);
     StoreLock(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
     int fd_;
     int file_fd_ = -1;
     std::string path_;       // of the lock file
     std::string file_path_;  // of the file that is held, if one is
+    // Which file must be in place: the one that is held, or the lock.
+    std::uint64_t device_ = 0, inode_ = 0;
 };
 
 }  // namespace palimpsest
