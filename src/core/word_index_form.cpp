@@ -14,7 +14,7 @@ static_assert(sizeof(MessageRow) == 40 && sizeof(PassageRow) == 8);
 
 constexpr std::string_view magic = "PALW";
 // Another one when the form changes, or what a word is: the log is then read anew.
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::size_t head_bytes = 8 * 4;
 
 template <class Row>

@@ -99,6 +99,11 @@ bool is_apostrophe(std::int32_t c) {
     return c == '\'' || c == 0x2019;
 }
 
+// Says where a word may, or must not, be broken into lines; folding takes it out.
+bool is_invisible(std::int32_t c) {
+    return c == 0x00ad || c == 0x2060;
+}
+
 // What may stand inside of a token, between `before` and `after`.
 bool joins(std::int32_t c, Script before, Script after) {
     if (before == Script::unspaced || after == Script::unspaced) return false;
@@ -216,6 +221,10 @@ private:
         bool joined = false;
         while (at < text_.size()) {
             const Char c = char_at(text_, at);
+            if (is_invisible(c.code)) {
+                at = c.end;
+                continue;
+            }
             if (c.script == Script::letter || c.script == Script::digit) {
                 token_.push_back(c);
                 at = c.end;

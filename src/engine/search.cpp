@@ -254,8 +254,11 @@ private:
                                      "left out");
         if (unembedded_ > 0)
             page_.warnings.push_back(std::to_string(unembedded_) +
-                                     " messages are compared by their words only: their vectors "
-                                     "are being made");
+                                     (page_.mode == SearchMode::vector
+                                          ? " messages are not compared yet: their vectors are "
+                                            "being made"
+                                          : " messages are compared by their words only: their "
+                                            "vectors are being made"));
         if (sealed > 0)
             page_.warnings.push_back(std::to_string(sealed) +
                                      " encrypted messages cannot be searched without the key of "

@@ -53,13 +53,17 @@ Result<void> embed_page(Embedder& embedder, VectorPage& page) {
     return {};
 }
 
-void LogVectors::start(Store& store, const Header& header, const Embedder& embedder) {
-    if (known_ && epoch_ == header.epoch && model_ == embedder.model()) return;
+void LogVectors::clear() {
     seqs_.clear();
     passages_.clear();
     vectors_.clear();
     dimension_ = 0;
     kept_rows_ = 0;
+}
+
+void LogVectors::start(Store& store, const Header& header, const Embedder& embedder) {
+    if (is_of(embedder) && epoch_ == header.epoch) return;
+    clear();
     known_ = true;
     epoch_ = header.epoch;
     upto_ = header.base;
@@ -67,6 +71,7 @@ void LogVectors::start(Store& store, const Header& header, const Embedder& embed
     if (!keep_) return;
     const auto kept = load_parts(store, vectors_space, header);
     if (!kept || !open(kept->bytes, model_)) return;
+    if (!is_of(embedder)) return clear();
     upto_ = Seq{kept->state.upto};
     kept_rows_ = seqs_.size();
 }

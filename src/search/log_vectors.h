@@ -36,10 +36,14 @@ public:
     // Starts again, with what is kept, when the epoch or the model is another one.
     void start(Store& store, const Header& header, const Embedder& embedder);
     bool is_current(const Header& header, const Embedder& embedder) const {
-        return known_ && epoch_ == header.epoch && upto_ >= header.end &&
-               model_ == embedder.model();
+        return is_of(embedder) && epoch_ == header.epoch && upto_ >= header.end;
     }
-    bool is_of(const Embedder& embedder) const { return known_ && model_ == embedder.model(); }
+    // A model under a name that it had before, with vectors of another size, is another model.
+    bool is_of(const Embedder& embedder) const {
+        const std::size_t size = embedder.dimension();  // 0: not known yet
+        return known_ && model_ == embedder.model() &&
+               (size == 0 || dimension_ == 0 || dimension_ == size);
+    }
     Seq upto() const { return upto_; }
     // What comes next, without vectors.
     Result<VectorPage> read_page(Store& store, const Header& header) const;
@@ -68,6 +72,7 @@ public:
     std::size_t bytes() const { return vectors_.size() * sizeof(float) + seqs_.size() * 12; }
 
 private:
+    void clear();
     std::string stored() const;
     bool open(std::string_view stored, const std::string& model);
 

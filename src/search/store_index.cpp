@@ -191,6 +191,7 @@ Result<bool> StoreIndex::embed_page_of(const Header& header, const KeptPtr& kept
     PAL_CHECK(embed_page(*options_.embedder, page));
     {
         const std::unique_lock lock(kept->mutex);
+        if (!kept->vectors.is_of(*options_.embedder)) return true;  // Its size is known only now.
         PAL_CHECK(kept->vectors.add(page));
         PAL_CHECK(kept->vectors.save(store_, header, false));
     }

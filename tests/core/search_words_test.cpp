@@ -23,6 +23,11 @@ TEST(words, lose_their_case_in_every_script) {
     EXPECT_EQ(words_of("STRASSE Straße"), (Words{"strasse", "strasse"}));
 }
 
+TEST(words, are_one_whatever_invisible_signs_they_hold) {
+    EXPECT_EQ(words_of("soft\u00adware up\u00addate"), (Words{"software", "update"}));
+    EXPECT_EQ(words_of("wor\u2060ld \u00ad end\u00ad"), (Words{"world", "end"}));
+}
+
 TEST(words, of_identifiers_are_whole_and_in_parts) {
     EXPECT_EQ(words_of("max_token_count"), (Words{"max_token_count", "max", "token", "count"}));
     EXPECT_EQ(words_of("parseJson"), (Words{"parsejson", "parse", "json"}));

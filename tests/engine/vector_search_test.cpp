@@ -21,7 +21,7 @@ class MeaningEmbedder final : public Embedder {
 public:
     explicit MeaningEmbedder(std::string name) : name_(std::move(name)) {}
     std::string model() const override { return name_; }
-    std::size_t dimension() const override { return 32; }
+    std::size_t dimension() const override { return size; }
     Result<std::vector<std::vector<float>>> embed(std::span<const std::string> texts) override {
         if (broken) return fail(ErrorCode::unavailable, "the embedder is away");
         if (bad) return std::vector(texts.size(), std::vector<float>(32, *bad));
@@ -30,7 +30,7 @@ public:
         std::vector<std::vector<float>> vectors;
         for (const std::string& text : texts) {
             ++embedded;
-            std::vector<float> vector(32);
+            std::vector<float> vector(size);
             for (const RawWord& word : split_words(text)) vector[place_of(word.text)] += 1;
             vectors.push_back(vector);
         }
@@ -40,6 +40,7 @@ public:
     std::atomic<bool> broken = false, held = false, slow = false;
     std::optional<float> bad = {};  // every number of every vector
     std::atomic<int> embedded = 0;
+    std::atomic<std::size_t> size = 32;
 
 private:
     static std::size_t place_of(const std::string& word) {
@@ -99,6 +100,16 @@ TEST(vector_search, embeds_a_message_once) {
     EXPECT_TRUE(memory.append(alice, {.messages = user("a vehicle")}));
     EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 4u);
     EXPECT_EQ(embedder->embedded, 4 + 3);
+}
+
+TEST(vector_search, a_model_whose_vectors_have_another_size_is_another_model) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("alias");
+    Memory memory = with(embedder);
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
+    embedder->size = 40;
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
+    EXPECT_TRUE(memory.append(alice, {.messages = user("a vehicle")}));
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 4u);
 }
 
 TEST(vector_search, hybrid_scores_are_the_sum_of_their_parts) {
