@@ -38,11 +38,14 @@ public:
     bool is_current(const Header& header, const Embedder& embedder) const {
         return is_of(embedder) && epoch_ == header.epoch && upto_ >= header.end;
     }
-    // A model under a name that it had before, with vectors of another size, is another model.
     bool is_of(const Embedder& embedder) const {
+        return known_ && model_ == embedder.model() && !is_sized_otherwise(embedder);
+    }
+    // A model under the name that it had before, with vectors of another size, is another model.
+    bool is_sized_otherwise(const Embedder& embedder) const {
         const std::size_t size = embedder.dimension();  // 0: not known yet
-        return known_ && model_ == embedder.model() &&
-               (size == 0 || dimension_ == 0 || dimension_ == size);
+        return known_ && model_ == embedder.model() && size != 0 && dimension_ != 0 &&
+               dimension_ != size;
     }
     Seq upto() const { return upto_; }
     // What comes next, without vectors.

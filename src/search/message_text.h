@@ -1,7 +1,6 @@
 // What of a message is searched: its text, who said it, tool calls with their arguments, and
 // results, those of a provider's own tools and documents of text among them. Not reasoning, not
-// media, not what a model asked the tools `recall` and `search_memory`
-// and was answered.
+// media, not what a model asked the tools `recall` and `search_memory` and was answered.
 #pragma once
 #include <functional>
 #include <set>

@@ -184,21 +184,28 @@ Result<bool> StoreIndex::embed_page_of(const Header& header, const KeptPtr& kept
     const std::lock_guard one_at_a_time(kept->embedding);
     {
         const std::unique_lock lock(kept->mutex);
+        const bool other_size = kept->vectors.is_sized_otherwise(*options_.embedder);
         kept->vectors.start(store_, header, *options_.embedder);
+        // A second time before it is done: two models behind one name would never come to an end.
+        if (other_size && std::exchange(kept->resized, !kept->resized))
+            return fail(ErrorCode::upstream_failed, "the embedder " + options_.embedder->model() +
+                                                        " gives vectors of different sizes");
     }
     if (has_vectors(header, *kept)) return false;
     PAL_TRY(page, kept->vectors.read_page(store_, header));
     PAL_CHECK(embed_page(*options_.embedder, page));
     {
         const std::unique_lock lock(kept->mutex);
-        if (!kept->vectors.is_of(*options_.embedder)) return true;  // Its size is known only now.
+        if (kept->vectors.is_sized_otherwise(*options_.embedder)) return true;  // Known only now.
         PAL_CHECK(kept->vectors.add(page));
         PAL_CHECK(kept->vectors.save(store_, header, false));
     }
     PAL_CHECK(forget_if_gone(header, kept));
     const std::lock_guard lock(mutex_);
     embedded_ += page.seqs.size();
-    return page.upto < header.end;
+    const bool more = page.upto < header.end;
+    kept->resized = kept->resized && more;
+    return more;
 }
 
 Result<void> StoreIndex::embed_new(const Header& header, const KeptPtr& kept,

@@ -67,6 +67,7 @@ private:
     struct Kept {
         explicit Kept(bool keep) : words(keep), vectors(keep) {}
         std::mutex embedding;     // Held while texts become vectors, and taken before `mutex`.
+        bool resized = false;     // Under it: vectors were begun anew in another size.
         std::shared_mutex mutex;  // Guards both below.
         LogWords words;
         LogVectors vectors;

@@ -34,6 +34,7 @@ public:
             for (const RawWord& word : split_words(text)) vector[place_of(word.text)] += 1;
             vectors.push_back(vector);
         }
+        if (flaps) size = size == 32 ? 40 : 32;
         return vectors;
     }
     // held: what is more than a question waits; slow: what is no more
@@ -41,6 +42,7 @@ public:
     std::optional<float> bad = {};  // every number of every vector
     std::atomic<int> embedded = 0;
     std::atomic<std::size_t> size = 32;
+    std::atomic<bool> flaps = false;  // two models behind one name
 
 private:
     static std::size_t place_of(const std::string& word) {
@@ -110,6 +112,21 @@ TEST(vector_search, a_model_whose_vectors_have_another_size_is_another_model) {
     EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
     EXPECT_TRUE(memory.append(alice, {.messages = user("a vehicle")}));
     EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 4u);
+}
+
+TEST(vector_search, two_models_behind_one_name_are_an_error_and_come_to_an_end) {
+    const auto embedder = std::make_shared<MeaningEmbedder>("alias");
+    Memory memory = with(embedder);
+    std::string many = "[";
+    for (int i = 0; i < 300; ++i) many += (i ? "," : "") + user("word " + std::to_string(i));
+    ASSERT_TRUE(memory.append(alice, {.messages = many + "]"}));
+    embedder->flaps = true;
+    const auto done = memory.reindex({.tenant = "t"});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::upstream_failed) << done.error().message;
+    embedder->flaps = false;
+    EXPECT_TRUE(memory.reindex({.tenant = "t"}));
+    EXPECT_EQ(found(memory, "car", SearchMode::vector).front(), 1u);
 }
 
 TEST(vector_search, hybrid_scores_are_the_sum_of_their_parts) {
