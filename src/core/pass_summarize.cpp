@@ -80,13 +80,14 @@ Groups foldable(const PassInput& input, const Options& options) {
         border = *options.keep_turns >= input.turns.size()
                      ? 0
                      : input.turns[input.turns.size() - *options.keep_turns].first;
+    const bool exchanges_only = options.order.mode == "tools";
     Groups out;
     out.reserve(border);
     for (std::size_t g = 0; g < border; ++g) {
         if (input.shields[g] != Shield::none) continue;
         if (options.keep_first_user && g == first) continue;
         if (!refold && is_summary(input, g)) continue;
-        if (options.order.mode == "tools" && !is_exchange(input, g)) continue;
+        if (exchanges_only && !is_exchange(input, g)) continue;
         out.push_back(g);
     }
     return out;

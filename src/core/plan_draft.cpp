@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -33,14 +34,15 @@ PlanDraft::PlanDraft(const PlanInput& input, const Policy& policy, Scan scan)
     groups_ = std::move(scan.groups);
     turns_ = std::move(scan.turns);
     const Budget& budget = input.occasion.budget;
-    used_ = budget.fixed();
-    tokens_.reserve(items_.size());
-    treatments_.reserve(items_.size());
-    for (const ItemFacts& facts : facts_) {
-        tokens_.push_back(facts.tokens + budget.per_message);
-        treatments_.push_back(facts.treatment);
-        used_ += tokens_.back();
+    tokens_.resize(facts_.size());
+    treatments_.resize(facts_.size());
+    std::uint64_t used = budget.fixed();
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+        tokens_[i] = facts_[i].tokens + budget.per_message;
+        treatments_[i] = facts_[i].treatment;
+        used += tokens_[i];
     }
+    used_ = used;
 }
 
 std::uint64_t PlanDraft::floor() const {
@@ -131,7 +133,7 @@ bool PlanDraft::gains(const PassResult& result, std::uint64_t least) const {
 }
 
 void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
-    std::vector<bool> gone(groups_.size());
+    Marks gone(groups_.size());
     bool any_gone = false;
     for (std::uint32_t e = 0; e < result.edits.size(); ++e) {
         const PlannedEdit& edit = result.edits[e];
@@ -152,7 +154,7 @@ void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
     if (any_gone) remove_groups(gone);
 }
 
-void PlanDraft::take(Taken& taken, const PlannedEdit& edit, std::vector<bool>& gone) {
+void PlanDraft::take(Taken& taken, const PlannedEdit& edit, Marks& gone) {
     for (const std::size_t g : edit.groups) {
         if (gone[g]) continue;
         gone[g] = true;
@@ -162,14 +164,16 @@ void PlanDraft::take(Taken& taken, const PlannedEdit& edit, std::vector<bool>& g
         std::ranges::sort(taken.runs, {}, &ItemRun::first);
         for (const ItemRun& run : std::exchange(taken.runs, {})) add_run(taken.runs, run);
     }
-    for (const ItemRun& run : taken.runs)
-        for (std::size_t i = run.first; i <= run.last; ++i) {
-            used_ -= tokens_[i];
-            treatments_[i] = edit.treatment;
-        }
+    for (const ItemRun& run : taken.runs) {
+        const auto first = static_cast<std::ptrdiff_t>(run.first),
+                   behind = static_cast<std::ptrdiff_t>(run.last) + 1;
+        used_ -=
+            std::accumulate(tokens_.begin() + first, tokens_.begin() + behind, std::uint64_t{0});
+        std::fill(treatments_.begin() + first, treatments_.begin() + behind, edit.treatment);
+    }
 }
 
-void PlanDraft::remove_groups(const std::vector<bool>& gone) {
+void PlanDraft::remove_groups(const Marks& gone) {
     std::size_t kept = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         if (gone[g]) continue;

@@ -56,14 +56,15 @@ private:
         std::uint32_t pass = 0, edit = 0;
         std::vector<ItemRun> runs = {};  // ascending
     };
+    using Marks = std::vector<std::uint8_t>;  // by group; a bit each would be slower
     PassInput pass_input(std::optional<std::uint64_t> target) const;
     std::size_t first_lasting(std::uint64_t target) const;
     void keep_reachable(PassResult& result) const;
     bool gains(const PassResult& result, std::uint64_t least) const;
     void apply(const PassResult& result, std::uint32_t pass);
-    void take(Taken& taken, const PlannedEdit& edit, std::vector<bool>& gone);
+    void take(Taken& taken, const PlannedEdit& edit, Marks& gone);
     std::vector<Rewrite> lasting_rewrites() const;
-    void remove_groups(const std::vector<bool>& gone);
+    void remove_groups(const Marks& gone);
     std::optional<Made> rewritten(const Rewrite& rewrite) const;
     void add_taken(std::vector<Made>& out, const Taken& taken) const;
     std::vector<Made> stretches_of(const Taken& taken) const;

@@ -29,32 +29,45 @@ std::vector<std::uint32_t> find_owners(std::span<const ItemFacts> facts,
     return owners;
 }
 
-// The edit that decides about each item, asked for one after the other. Nearly always items and
-// edits stand in the order of their seqs: then both are walked at once.
-class Owners {
-public:
-    Owners(std::span<const ItemFacts> facts, bool in_order, const std::vector<Edit>& edits)
-        : facts_(facts), edits_(edits) {
-        const bool apart = std::ranges::adjacent_find(edits, [](const Edit& a, const Edit& b) {
-                               return b.range.from <= a.range.to;
-                           }) == edits.end();
-        walks_ = apart && in_order;
-        if (!walks_) found_ = find_owners(facts, edits);
-    }
-    std::uint32_t of(std::size_t item) {
-        if (!walks_) return found_[item];
-        const Seq seq = facts_[item].from;
-        while (next_ < edits_.size() && edits_[next_].range.to < seq) ++next_;
-        return next_ < edits_.size() && edits_[next_].range.from <= seq ? next_ : none;
-    }
+// Nearly always items and edits stand in the order of their seqs and edits do not overlap: then
+// both are walked at once.
+bool stand_apart(const std::vector<Edit>& edits) {
+    return std::ranges::adjacent_find(edits, [](const Edit& a, const Edit& b) {
+               return b.range.from <= a.range.to;
+           }) == edits.end();
+}
 
-private:
-    std::span<const ItemFacts> facts_;
-    const std::vector<Edit>& edits_;
-    bool walks_ = false;
-    std::uint32_t next_ = 0;
-    std::vector<std::uint32_t> found_;
-};
+// Of each edit: the tokens of what it stands for, where it begins and what comes before it.
+void measure_in_order(Plan& plan, std::span<const ItemFacts> facts, const Budget& budget) {
+    std::uint64_t before = budget.fixed();
+    std::size_t i = 0;
+    for (std::size_t e = 0; e < plan.edits.size(); ++e) {
+        Edit& edit = plan.edits[e];
+        for (; i < facts.size() && facts[i].from < edit.range.from; ++i)
+            before += facts[i].tokens + budget.per_message;
+        if (i < facts.size() && facts[i].from <= edit.range.to) plan.costs[e] = {i, before};
+        std::uint32_t tokens = 0;
+        for (; i < facts.size() && facts[i].from <= edit.range.to; ++i) {
+            tokens += facts[i].tokens;
+            before += facts[i].tokens + budget.per_message;
+        }
+        edit.before.tokens = tokens;
+    }
+}
+
+// The same for edits and items in any order.
+void measure(Plan& plan, std::span<const ItemFacts> facts, const Budget& budget) {
+    const std::vector<std::uint32_t> owners = find_owners(facts, plan.edits);
+    for (Edit& edit : plan.edits) edit.before.tokens = 0;
+    std::uint64_t before = budget.fixed();
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        if (const std::uint32_t owner = owners[i]; owner != none) {
+            plan.edits[owner].before.tokens += facts[i].tokens;
+            if (i < plan.costs[owner].first_item) plan.costs[owner] = {i, before};
+        }
+        before += facts[i].tokens + budget.per_message;
+    }
+}
 
 // What the edits save in so many calls, in dollars; none where the price is not known.
 std::optional<double> dollars_saved(const EditPrice& edit, const ModelFacts& model, double calls) {
@@ -73,19 +86,13 @@ std::string text_of_dollars(double dollars) {
 
 void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts,
                  bool in_order) {
-    Owners owners(facts, in_order, plan.edits);
     plan.costs.assign(plan.edits.size(), {});
-    for (Edit& edit : plan.edits) edit.before.tokens = 0;
+    if (in_order && stand_apart(plan.edits))
+        measure_in_order(plan, facts, input.occasion.budget);
+    else
+        measure(plan, facts, input.occasion.budget);
     std::size_t first_item = input.items.size();
-    std::uint64_t tokens = input.occasion.budget.fixed();  // before the item
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-        if (const std::uint32_t owner = owners.of(i); owner != none) {
-            plan.edits[owner].before.tokens += facts[i].tokens;
-            if (i < plan.costs[owner].first_item) plan.costs[owner] = {i, tokens};
-            first_item = std::min(first_item, i);
-        }
-        tokens += facts[i].tokens + input.occasion.budget.per_message;
-    }
+    for (const EditCost& cost : plan.costs) first_item = std::min(first_item, cost.first_item);
     for (std::size_t e = plan.edits.size(); e-- > 0;) {
         const Edit& edit = plan.edits[e];
         const bool owns_none = plan.costs[e].first_item == SIZE_MAX;

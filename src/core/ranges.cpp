@@ -41,13 +41,6 @@ std::vector<Range> ranges_between(std::vector<Range> wanted, std::vector<Range> 
 
 }  // namespace
 
-void add_run(std::vector<ItemRun>& runs, const ItemRun& run) {
-    if (!runs.empty() && runs.back().last + 1 == run.first)
-        runs.back().last = run.last;
-    else
-        runs.push_back(run);
-}
-
 std::vector<Range> ranges_of(std::span<const Item> items, std::span<const ItemRun> runs,
                              bool in_order) {
     std::vector<Range> wanted, kept;

@@ -86,7 +86,12 @@ struct ItemRun {
     std::size_t first = 0, last = 0;  // inclusive
 };
 // Adds `run`, which stands behind all that are there.
-void add_run(std::vector<ItemRun>& runs, const ItemRun& run);
+inline void add_run(std::vector<ItemRun>& runs, const ItemRun& run) {
+    if (!runs.empty() && runs.back().last + 1 == run.first)
+        runs.back().last = run.last;
+    else
+        runs.push_back(run);
+}
 
 // The seqs of ascending runs, as few ranges as can be: gaps between chosen items hold nothing that
 // is shown, so they go along. `in_order`: items stand in the order of their seqs; then every run

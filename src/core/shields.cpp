@@ -20,14 +20,25 @@ bool has_user_words(std::span<const Item> items, const Group& group) {
     return false;
 }
 
-bool has_protected_item(std::span<const Item> items, std::span<const ItemFacts> facts,
-                        const Group& group, const Protect& protect) {
-    if (protect.roles.empty() && !protect.predicate) return false;
-    for (std::size_t i = group.first; i <= group.last; ++i) {
-        const bool of_role = facts[i].treatment != Treatment::folded &&
-                             std::ranges::find(protect.roles, facts[i].role) != protect.roles.end();
-        if (of_role || (protect.predicate && protect.predicate(items[i]))) return true;
-    }
+// A bit for each, because every item of a long past is held against them.
+std::uint32_t bits_of(const std::vector<Role>& roles) {
+    std::uint32_t bits = 0;
+    for (const Role role : roles) bits |= 1u << static_cast<unsigned>(role);
+    return bits;
+}
+
+bool has_item_of(std::span<const ItemFacts> facts, const Group& group, std::uint32_t roles) {
+    for (std::size_t i = group.first; i <= group.last; ++i)
+        if ((roles >> static_cast<unsigned>(facts[i].role) & 1) != 0 &&
+            facts[i].treatment != Treatment::folded)
+            return true;
+    return false;
+}
+
+bool has_wanted_item(std::span<const Item> items, const Group& group, const Protect& protect) {
+    if (!protect.predicate) return false;
+    for (std::size_t i = group.first; i <= group.last; ++i)
+        if (protect.predicate(items[i])) return true;
     return false;
 }
 
@@ -70,23 +81,31 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     // A long past in which nothing can be protected is not looked at.
     const bool anywhere =
         scan.pins || !protect.roles.empty() || protect.predicate || !protect.tools.empty();
+    const std::uint32_t roles = bits_of(protect.roles);
     std::size_t tool_uses = 0;
     bool user_seen = false;
-    for (std::size_t g = groups.size(); g-- > 0;) {
+    const bool asks_items = protect.predicate || !protect.tools.empty();
+    const auto stays_verbatim = [&](const Group& group) {
+        if (group.pinned || group.open || has_item_of(scan.facts, group, roles)) return true;
+        return asks_items && (has_wanted_item(items, group, protect) ||
+                              calls_protected_tool(items, group, protect, tools));
+    };
+    std::size_t g = groups.size();
+    for (; g > 0; --g) {
         const bool near =
-            g >= std::min(kept_from, scan.live) || !user_seen || tool_uses < protect.tool_uses;
-        if (!near && !anywhere) break;
-        const Group& group = groups[g];
+            g > std::min(kept_from, scan.live) || !user_seen || tool_uses < protect.tool_uses;
+        if (!near) break;
+        const Group& group = groups[g - 1];
         const bool latest_user = !user_seen && has_user_words(items, group);
         user_seen |= latest_user;
         const std::size_t calls = tool_uses < protect.tool_uses ? calls_in(items, group) : 0;
-        const bool recent = g >= kept_from || calls > 0;
+        const bool recent = g > kept_from || calls > 0;
         tool_uses += calls;
-        if (g + 1 == groups.size() || latest_user || recent) out[g] = Shield::kept;
-        if (group.pinned || group.open || has_protected_item(items, scan.facts, group, protect) ||
-            calls_protected_tool(items, group, protect, tools))
-            out[g] = Shield::verbatim;
+        if (g == groups.size() || latest_user || recent) out[g - 1] = Shield::kept;
+        if (stays_verbatim(group)) out[g - 1] = Shield::verbatim;
     }
+    for (; g > 0 && anywhere; --g)
+        if (stays_verbatim(groups[g - 1])) out[g - 1] = Shield::verbatim;
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
