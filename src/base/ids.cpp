@@ -53,10 +53,10 @@ Result<void> check_name(const ConversationId& name) {
 
 std::string hex(const LogId& log) {
     constexpr char digits[] = "0123456789abcdef";
-    std::string out;
-    for (const std::uint8_t byte : log.bytes) {
-        out += digits[byte >> 4];
-        out += digits[byte & 15];
+    std::string out(2 * log.bytes.size(), '\0');
+    for (std::size_t i = 0; i < log.bytes.size(); ++i) {
+        out[2 * i] = digits[log.bytes[i] >> 4];
+        out[2 * i + 1] = digits[log.bytes[i] & 15];
     }
     return out;
 }

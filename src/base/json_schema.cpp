@@ -61,9 +61,20 @@ double characters(std::string_view text) {
     return static_cast<double>(std::ranges::count_if(text, starts));
 }
 
-std::string inside(const std::string& where, std::string_view key) {
-    return where.empty() ? std::string(key) : where + "." + std::string(key);
-}
+// Which value is looked at. It is spelt out only where something is wrong with it.
+struct Where {
+    const Where* outer = nullptr;
+    std::string_view key = {};  // its field of the outer one; of the outermost: its name
+    std::optional<std::size_t> index = {};
+
+    std::string text() const {
+        if (!outer) return std::string(key);
+        std::string out = outer->text();
+        if (index) return out + "[" + std::to_string(*index) + "]";
+        if (!out.empty()) out += '.';
+        return out.append(key);
+    }
+};
 
 std::string known_names(std::optional<JsonValue> properties) {
     std::vector<std::string> names;
@@ -76,7 +87,7 @@ class Checker {
 public:
     explicit Checker(const SchemaScope& scope) : scope_(scope) {}
 
-    Result<void> check(JsonValue schema, JsonValue value, const std::string& where, int depth) {
+    Result<void> check(JsonValue schema, JsonValue value, const Where& where, int depth) {
         if (depth > depth_max) return wrong(where, "has a schema that refers to itself");
         PAL_TRY(resolved, resolve(schema, where));
         schema = resolved;
@@ -94,12 +105,13 @@ public:
     }
 
 private:
-    std::unexpected<Error> wrong(const std::string& where, const std::string& what) const {
-        const std::string name = where.empty() ? std::string(scope_.whole) : "'" + where + "'";
-        return fail(ErrorCode::invalid_request, name + " " + what, where);
+    std::unexpected<Error> wrong(const Where& where, const std::string& what) const {
+        std::string place = where.text();
+        const std::string name = place.empty() ? std::string(scope_.whole) : "'" + place + "'";
+        return fail(ErrorCode::invalid_request, name + " " + what, std::move(place));
     }
 
-    Result<JsonValue> resolve(JsonValue schema, const std::string& where) const {
+    Result<JsonValue> resolve(JsonValue schema, const Where& where) const {
         for (int hops = 0; hops < depth_max; ++hops) {
             const auto ref = schema.find("$ref");
             if (!ref || !ref->is_string()) return schema;
@@ -112,13 +124,13 @@ private:
         return wrong(where, "has a schema that refers to itself");
     }
 
-    Result<void> check_type(JsonValue schema, JsonValue value, const std::string& where) const {
+    Result<void> check_type(JsonValue schema, JsonValue value, const Where& where) const {
         if (fits_type(schema, value)) return {};
         return wrong(where,
                      "must be of type " + join(types_of(schema), " or ") + ", not " + found(value));
     }
 
-    Result<void> check_choice(JsonValue schema, JsonValue value, const std::string& where) const {
+    Result<void> check_choice(JsonValue schema, JsonValue value, const Where& where) const {
         if (const auto only = schema.find("const"); only && !same_value(*only, value))
             return wrong(where, "must be " + std::string(only->raw()));
         const std::optional<JsonValue> allowed = schema.find("enum");
@@ -133,7 +145,7 @@ private:
 
     // When no alternative fits, the complaint of the only one that has the right type is the
     // helpful one; otherwise the types are listed.
-    Result<void> check_any(JsonValue any, JsonValue value, const std::string& where, int depth) {
+    Result<void> check_any(JsonValue any, JsonValue value, const Where& where, int depth) {
         std::vector<std::string> types;
         std::vector<Error> close;
         for (const JsonValue alternative : any.elements()) {
@@ -147,20 +159,19 @@ private:
         return wrong(where, "must be of type " + join(types, " or ") + ", not " + found(value));
     }
 
-    Result<void> check_object(JsonValue schema, JsonValue value, const std::string& where,
-                              int depth) {
+    Result<void> check_object(JsonValue schema, JsonValue value, const Where& where, int depth) {
         if (const std::optional<JsonValue> required = schema.find("required"))
             for (const JsonValue name : required->elements())
                 if (!value.find(name.string()))
-                    return wrong(inside(where, name.string()), "is required");
+                    return wrong({&where, name.string()}, "is required");
         for (const JsonMember member : value.members())
             PAL_CHECK(check_member(schema, member, where, depth));
         return {};
     }
 
-    Result<void> check_member(JsonValue schema, const JsonMember& member, const std::string& where,
+    Result<void> check_member(JsonValue schema, const JsonMember& member, const Where& where,
                               int depth) {
-        const std::string place = inside(where, member.key);
+        const Where place{&where, member.key};
         const std::optional<JsonValue> properties = schema.find("properties");
         const std::optional<JsonValue> known =
             properties ? properties->find(member.key) : std::optional<JsonValue>();
@@ -171,21 +182,20 @@ private:
         return wrong(place, "is an unknown field; " + known_names(properties));
     }
 
-    Result<void> check_array(JsonValue schema, JsonValue value, const std::string& where,
-                             int depth) {
+    Result<void> check_array(JsonValue schema, JsonValue value, const Where& where, int depth) {
         PAL_CHECK(
             check_bounds(schema, static_cast<double>(value.size()), "minItems", "maxItems", where));
         const std::optional<JsonValue> items = schema.find("items");
         if (!items) return {};
         std::size_t index = 0;
         for (const JsonValue element : value.elements()) {
-            PAL_CHECK(check(*items, element, where + "[" + std::to_string(index) + "]", depth + 1));
+            PAL_CHECK(check(*items, element, {&where, {}, index}, depth + 1));
             ++index;
         }
         return {};
     }
 
-    Result<void> check_scalar(JsonValue schema, JsonValue value, const std::string& where) const {
+    Result<void> check_scalar(JsonValue schema, JsonValue value, const Where& where) const {
         if (value.is_string())
             return check_bounds(schema, characters(value.string()), "minLength", "maxLength",
                                 where);
@@ -202,7 +212,7 @@ private:
 
     // A bound keyword against a size or a number, both as doubles: exact up to 2^53.
     Result<void> check_bounds(JsonValue schema, double amount, std::string_view low,
-                              std::string_view high, const std::string& where) const {
+                              std::string_view high, const Where& where) const {
         const char* const unit = low == "minLength"  ? " characters long"
                                  : low == "minItems" ? " items long"
                                                      : "";
@@ -238,7 +248,7 @@ std::optional<JsonValue> follow(JsonValue root, std::string_view ref) {
 
 Result<void> check_schema(JsonValue schema, JsonValue value, const SchemaScope& scope,
                           const std::string& where) {
-    return Checker(scope).check(schema, value, where, 0);
+    return Checker(scope).check(schema, value, {nullptr, where}, 0);
 }
 
 Result<void> check_own_schema(JsonValue schema, JsonValue value, const std::string& where) {

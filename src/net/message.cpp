@@ -49,9 +49,9 @@ Result<std::string> decode(std::string_view text, bool plus_is_space) {
 
 }  // namespace
 
-bool equal_without_case(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                              [](char x, char y) { return lower(x) == lower(y); });
+bool same_without_case(const char* a, const char* b, std::size_t size) {
+    return std::equal(a, a + size, b,
+                      [](char x, char y) { return x == y || lower(x) == lower(y); });
 }
 
 std::optional<std::string_view> HttpHeaders::find(std::string_view name) const {

@@ -81,6 +81,10 @@ std::optional<std::string_view> find_parameter(const QueryParameters& parameters
 // "/a/b%2Fc" -> {"a", "b/c"}; one trailing slash is ignored.
 Result<std::vector<std::string>> path_segments(std::string_view path);
 
-bool equal_without_case(std::string_view a, std::string_view b);
+bool same_without_case(const char* a, const char* b, std::size_t size);
+// Most names differ in their length already.
+inline bool equal_without_case(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && same_without_case(a.data(), b.data(), a.size());
+}
 
 }  // namespace palimpsest

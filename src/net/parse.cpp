@@ -1,7 +1,10 @@
 #include "net/parse.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -15,18 +18,51 @@ std::unexpected<HttpFault> refuse(std::string message) {
     return refuse(400, std::move(message));
 }
 
-bool is_letter(char c) {
+constexpr bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_digit(char c) {
+constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-bool is_token_char(char c) {
+
+// A kind of characters, as a table: every byte of every head is looked up.
+class CharSet {
+public:
+    explicit constexpr CharSet(bool (*is_in)(char)) {
+        for (std::size_t byte = 0; byte < in_.size(); ++byte)
+            in_[byte] = is_in(static_cast<char>(byte));
+    }
+    constexpr bool has(char c) const { return in_[static_cast<unsigned char>(c)]; }
+    constexpr bool has_all(std::string_view text) const {
+        for (const char c : text)
+            if (!has(c)) return false;
+        return true;
+    }
+
+private:
+    std::array<bool, 256> in_ = {};
+};
+
+constexpr CharSet token_chars([](char c) {
     return is_letter(c) || is_digit(c) || std::string_view("!#$%&'*+-.^_`|~").contains(c);
-}
-// Visible characters, space, tab and bytes above ASCII.
-bool is_value_char(char c) {
-    return static_cast<unsigned char>(c) >= 0x20 ? c != 0x7f : c == '\t';
+});
+constexpr CharSet target_chars([](char c) {
+    return c > 0x20 && c < 0x7f && !std::string_view("\"#<>\\^`{|}").contains(c);
+});
+constexpr CharSet host_chars([](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+});
+constexpr CharSet digits(is_digit);
+
+// Whether one of eight bytes is below 0x20 or is 0x7f, by the top bits that it leaves. A tab is
+// too.
+bool may_hold_control(const char* bytes) {
+    constexpr std::uint64_t ones = 0x0101010101010101U, tops = ones << 7U;
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    const std::uint64_t low = (word - ones * 0x20U) & ~word;
+    const std::uint64_t other = word ^ (ones * 0x7fU);
+    return ((low | ((other - ones) & ~other)) & tops) != 0;
 }
 
 std::string_view trim(std::string_view text) {
@@ -45,7 +81,7 @@ std::optional<std::string_view> cut(std::string_view& rest, std::string_view sep
 }
 
 bool is_port(std::string_view text) {
-    return text.size() <= 5 && std::all_of(text.begin(), text.end(), is_digit);
+    return text.size() <= 5 && digits.has_all(text);
 }
 
 // A name, an IPv4 address or a bracketed IPv6 address, and an optional port.
@@ -64,20 +100,14 @@ bool is_authority(std::string_view text) {
         if (!is_port(host.substr(colon + 1))) return false;
         host = host.substr(0, colon);
     }
-    return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
-        return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
-    });
-}
-
-bool is_target_char(char c) {
-    return c > 0x20 && c < 0x7f && !std::string_view("\"#<>\\^`{|}").contains(c);
+    return !host.empty() && host_chars.has_all(host);
 }
 
 // Splits the target; gives the authority of the absolute form, empty for the others.
 std::expected<std::string_view, HttpFault> parse_target(HttpRequest& request) {
     std::string_view rest = request.target;
     std::string_view authority;
-    if (rest.empty() || !std::all_of(rest.begin(), rest.end(), is_target_char))
+    if (rest.empty() || !target_chars.has_all(rest))
         return refuse("the request target has characters that must be percent-encoded");
     if (rest == "*" && request.method == "OPTIONS") {
         request.path = "*";
@@ -128,9 +158,8 @@ std::expected<Framing, HttpFault> parse_framing(const HttpHeaders& headers, int 
     if (lengths > 1) return refuse("Content-Length is given more than once");
     const std::string_view text = *headers.find("content-length");
     std::uint64_t bytes = 0;
-    const bool digits =
-        !text.empty() && text.size() <= 18 && std::all_of(text.begin(), text.end(), is_digit);
-    if (!digits) return refuse("Content-Length is not a plain decimal number");
+    if (text.empty() || text.size() > 18 || !digits.has_all(text))
+        return refuse("Content-Length is not a plain decimal number");
     std::from_chars(text.data(), text.data() + text.size(), bytes);
     return Framing{BodyFraming::length, bytes};
 }
@@ -199,8 +228,17 @@ std::expected<HttpRequest, HttpFault> parse_request_line(std::string_view line) 
 
 }  // namespace
 
+std::size_t plain_bytes(std::string_view text) {
+    std::size_t at = 0;
+    while (at + 8 <= text.size() && !may_hold_control(text.data() + at)) at += 8;
+    const bool short_rest = text.size() >= 8 && at + 8 > text.size();
+    if (short_rest && !may_hold_control(text.data() + text.size() - 8)) return text.size();
+    while (at < text.size() && !is_control(text[at])) ++at;
+    return at;
+}
+
 bool is_token(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
+    return !text.empty() && token_chars.has_all(text);
 }
 
 bool has_token(std::string_view list, std::string_view token) {
@@ -229,10 +267,10 @@ std::expected<std::size_t, HttpFault> HeadScan::scan(std::string_view bytes) {
             lines_ == 0 ? std::min(first_line, limits_.max_head_bytes) : limits_.max_head_bytes;
         // Nearly all of a head is text between the ends of its lines.
         const std::size_t end = after_cr ? next_ : std::min(bytes.size() - 1, most);
-        while (next_ < end && is_value_char(bytes[next_])) ++next_;
+        if (next_ < end) next_ += plain_bytes(bytes.substr(next_, end - next_));
         const char c = bytes[next_];
         if ((c == '\n') != after_cr) return refuse("a line does not end in CRLF");
-        if (c != '\r' && c != '\n' && !is_value_char(c))
+        if (c != '\r' && c != '\n' && is_control(c))
             return refuse("the head holds a control character");
         if (next_ >= most) return std::unexpected(too_long());
         if (c != '\n') continue;
@@ -255,7 +293,7 @@ std::expected<HttpHeaders::Field, HttpFault> parse_field_line(std::string_view l
     if (!name) return refuse("a header field has no colon");
     if (!is_token(*name)) return refuse("the name of a header field is not valid");
     const std::string_view value = trim(line);
-    if (!std::all_of(value.begin(), value.end(), is_value_char))
+    if (plain_bytes(value) < value.size())
         return refuse("the value of a header field holds a control character");
     return HttpHeaders::Field{.name = std::string(*name), .value = std::string(value)};
 }

@@ -75,4 +75,11 @@ bool has_token(std::string_view list, std::string_view token);
 
 bool is_token(std::string_view text);
 
+// Neither visible, nor a space, a tab or a byte above ASCII.
+constexpr bool is_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+}
+// How many bytes come before the first control character.
+std::size_t plain_bytes(std::string_view text);
+
 }  // namespace palimpsest

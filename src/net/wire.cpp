@@ -61,14 +61,10 @@ bool is_framing_field(std::string_view name) {
            equal_without_case(name, "transfer-encoding") || equal_without_case(name, "connection");
 }
 
-bool is_control(char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-}
-
 void append_value(std::string& out, std::string_view value) {
-    const std::size_t begin = out.size();
+    const std::size_t plain = out.size() + plain_bytes(value);
     out += value;
-    std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), is_control, ' ');
+    std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(plain), out.end(), is_control, ' ');
 }
 
 // Nothing for a field that is ours to set or has no valid name.

@@ -185,14 +185,24 @@ Result<std::optional<JsonDocument>> read_body(const Route& route, const SchemaSe
     return std::optional(std::move(document));
 }
 
+// Most requests are for a path without an id: no pattern fits it better than the path itself.
+const Route* find_exact(std::span<const Route> table, std::string_view method,
+                        std::string_view path) {
+    const auto found = std::ranges::find_if(
+        table, [&](const Route& route) { return route.pattern == path && route.method == method; });
+    return found == table.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Result<Match> match_route(std::span<const Route> table, std::string_view method,
                           std::string_view path) {
-    PAL_TRY(segments, path_segments(path));
     const std::string_view wanted = method == "HEAD" ? "GET" : method;
-    const bool plain = path.starts_with('/') && !path.contains('%');
+    const bool plain = path.starts_with('/') && path.find_first_of("%{") == path.npos;
     Match match;
+    match.route = plain ? find_exact(table, wanted, path) : nullptr;
+    if (match.route) return match;
+    PAL_TRY(segments, path_segments(path));
     std::size_t best = 0;
     for (const Route& route : table) {
         if (plain && !begins_like(route.pattern, path)) continue;

@@ -16,7 +16,7 @@ namespace palimpsest {
 struct Match {
     const Route* route = nullptr;       // null: no such path, or not with this method
     std::vector<std::string> ids = {};  // values of the pattern's {names}
-    std::string allow = {};             // the methods that the path has; empty: no such path
+    std::string allow = {};  // where there is no route: the path's methods; empty: no such path
 };
 
 // Fixed words win over {names}. HEAD goes to GET. invalid_request for a path with broken escapes.

@@ -194,6 +194,19 @@ TEST(response_head, knows_when_no_body_follows) {
     EXPECT_EQ(framing_of("HTTP/1.1 200 OK\r\n\r\n", false), BodyFraming::until_close);
 }
 
+TEST(plain_bytes, end_at_the_first_control_character_wherever_it_is) {
+    for (std::size_t size = 0; size <= 20; ++size)
+        for (int byte = 0; byte < 256; ++byte)
+            for (std::size_t at = 0; at < size; ++at) {
+                std::string text(size, 'a');
+                text[size / 2] = '\t';
+                text[at] = static_cast<char>(byte);
+                const bool plain = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+                ASSERT_EQ(plain_bytes(text), plain ? size : at) << size << ' ' << at << ' ' << byte;
+            }
+    EXPECT_EQ(plain_bytes(""), 0u);
+}
+
 TEST(response_head, is_refused_if_malformed) {
     const std::vector<std::string_view> heads = {
         "HTTP/1.1\r\n\r\n",

@@ -46,6 +46,12 @@ TEST(router, has_no_route_for_unknown_paths) {
     EXPECT_EQ(no_route(none, "GET", "/nowhere").status, 404);
 }
 
+TEST(router, does_not_take_the_name_in_a_pattern_for_a_word) {
+    const Match match = match_route(routes(), "GET", "/api/v1/conversations/{id}/view").value();
+    ASSERT_TRUE(match.route);
+    EXPECT_EQ(match.ids, std::vector<std::string>{"{id}"});
+}
+
 TEST(router, answers_head_as_get) {
     EXPECT_TRUE(match_route(routes(), "HEAD", "/healthz").value().route);
 }
