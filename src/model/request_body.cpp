@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/json.h"
 #include "base/json_write.h"
@@ -92,10 +93,29 @@ Result<std::string> fields_in(FormatId to, const ModelRequest& request,
     return json;
 }
 
+// Of what conversion loses: a model's own thoughts, which no other one is told, and what stands
+// beside words. Not worth saying at each turn.
+constexpr std::string_view lost_by_nature[] = {
+    "cache_control", "detail", "input_text",        "message", "name",     "output_text",
+    "reasoning",     "system", "redacted_thinking", "text",    "thinking",
+};
+
+bool is_lost_by_nature(std::string_view line) {
+    const std::string_view name = line.substr(0, line.find_first_of(":."));
+    return std::ranges::find(lost_by_nature, name) != std::end(lost_by_nature);
+}
+
+// What is sent otherwise than it is stored, each kind once.
 std::vector<std::string> told_repairs(const Rendered& rendered) {
     std::vector<std::string> repairs;
     for (const RepairNote& note : rendered.notes)
         repairs.push_back("repaired before it was sent: " + note.what);
+    std::map<std::string_view, std::size_t> lost;
+    for (const std::string& line : rendered.lost)
+        if (!is_lost_by_nature(line)) ++lost[line];
+    for (const auto& [line, times] : lost)
+        repairs.push_back("not told to this model: " + std::string(line) +
+                          (times > 1 ? " (" + std::to_string(times) + " times)" : ""));
     return repairs;
 }
 

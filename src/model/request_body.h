@@ -13,8 +13,10 @@ namespace palimpsest {
 
 struct RequestBody {
     std::string json = {};
-    std::vector<std::string> lost = {};     // what has no place in the format, one line each
-    std::vector<std::string> repairs = {};  // what would have been refused, and what became of it
+    std::vector<std::string> lost = {};  // what has no place in the format, one line each
+    // What is sent otherwise than it is stored: what would have been refused, and what the format
+    // has no place for, but for what every format loses (thoughts, marks).
+    std::vector<std::string> repairs = {};
 };
 
 // `defaults` is a JSON object in the dialect's own format: fields that the request does not set.

@@ -173,5 +173,28 @@ TEST(repairs, of_responses_are_told_whole_and_streamed) {
     EXPECT_EQ(site.say(open + ",\"stream\":true").header("x-warnings"), said);
 }
 
+// A history with a search by OpenAI, in front of models that know of none.
+TEST(left_out, hosted_items_of_a_stored_history_are_told_whole_and_streamed) {
+    const std::string history = R"({"format":"openai_responses","messages":[
+        {"type":"message","role":"user","content":"a"},
+        {"type":"reasoning","id":"rs_1","summary":[]},
+        {"type":"web_search_call","id":"ws_1","status":"completed",
+         "action":{"type":"search","query":"otters"}},
+        {"type":"message","role":"assistant","content":[{"type":"output_text","text":"b",
+         "annotations":[]}]}]})";
+    for (const FormatId format : {chat_format, FormatId::anthropic}) {
+        Gateway gateway(format, {says(format, "yes"), tells(format, "yes")});
+        const Told kept = gateway.post("/api/v1/conversations/alice/messages", history);
+        ASSERT_EQ(kept.status(), 201) << kept.response.body;
+        const std::string said =
+            gateway.chat(R"({"role":"user","content":"c"})", in_alice).header("x-warnings");
+        EXPECT_TRUE(said.contains("not told to this model: web_search_call")) << said;
+        EXPECT_FALSE(said.contains("reasoning")) << said;
+        const Told streamed =
+            gateway.chat(R"({"role":"user","content":"d"})", in_alice, R"("stream":true)");
+        EXPECT_EQ(streamed.header("x-warnings"), said) << streamed.response.body;
+    }
+}
+
 }  // namespace
 }  // namespace palimpsest
