@@ -171,8 +171,13 @@ inline JsonMembers JsonValue::members() const {
     return JsonMembers(*this);
 }
 inline std::optional<JsonValue> JsonValue::find(std::string_view key) const {
-    for (const JsonMember& member : members())
-        if (member.key == key) return member.value;
+    if (!is_object()) return std::nullopt;
+    const std::uint32_t end = node().link;
+    for (JsonValue at(tape_, index_ + 1); at.index_ != end;) {
+        const JsonValue value(tape_, at.index_ + 1);
+        if (at.node().size == key.size() && at.string() == key) return value;
+        at.index_ = value.after();
+    }
     return std::nullopt;
 }
 inline JsonElements JsonValue::elements() const {
