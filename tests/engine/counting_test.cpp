@@ -62,12 +62,13 @@ TEST(counting, parallel_calls_with_short_ids_count_what_joins_them) {
                              call + R"(,{"id":"b")" + call +
                              R"(]},{"role":"tool","tool_call_id":"a","content":"short"},)"
                              R"({"role":"tool","tool_call_id":"b","content":"short"}])";
-    const auto counter = exact_tokenizer()->counter();
+    const auto tokenizer = exact_tokenizer();
+    const auto counter = tokenizer->counter();
     const auto charged =
         count_chat_request(*find_model("gpt-4o").spec, *counter, "{\"messages\":" + list + "}");
     ASSERT_TRUE(charged) << charged.error().message;
     const auto compacted =
-        compact_document(list, {.policy = "none", .window = 100000}, *exact_tokenizer());
+        compact_document(list, {.policy = "none", .window = 100000}, *tokenizer);
     ASSERT_TRUE(compacted) << compacted.error().message;
     EXPECT_EQ(compacted->plan.used_before, charged->total());
 }
