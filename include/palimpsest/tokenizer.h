@@ -38,7 +38,7 @@ public:
     // Tokens of an image, a document or a sound: by OpenAI's tiles and an average page, unless the
     // tokenizer knows its model's rules.
     virtual std::uint64_t count_media(const Media& media) const;
-    // Forwards to count() unless the tokenizer has something better.
+    // Forwards to count() unless the tokenizer has something better, and must not outlive it.
     virtual std::unique_ptr<TokenCounter> counter() const;
 };
 
