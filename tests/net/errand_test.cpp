@@ -274,7 +274,8 @@ TEST(workers, that_all_wait_for_a_job_without_a_thread_get_one_more) {
     for (WireClient* const client : {&first, &second, &third}) client->send(get);
     for (WireClient* const client : {&first, &second, &third})
         EXPECT_EQ(client->receive_answer().status, 200);
-    EXPECT_EQ(started.server.load(Lane::slow).threads, 3u);
+    // A thread that is slow to begin looks like one that waits: there may be more than three.
+    EXPECT_GE(started.server.load(Lane::slow).threads, 3u);
 }
 
 TEST(turnstile, lets_those_who_wait_in_by_the_order_in_which_they_came) {

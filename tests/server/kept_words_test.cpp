@@ -25,13 +25,18 @@ std::string records_of(Store& store) {
     return all;
 }
 
+std::string id_in_stream(const Told& told) {
+    const auto events = events_of(told.response.body);
+    const auto first = parse_json(events.front().data);
+    return std::string(first->root().find("response")->find("id")->string());
+}
+
 // A streamed response whose answer is a secret; its id, once its events are kept.
 std::string told_secret(Gateway& gateway) {
     gateway.upstream.add(tells(chat_format, "the secret word"));
     const Told told =
         gateway.post(root, R"({"model":"m","input":"tell me the secret","stream":true})");
-    const auto first = parse_json(events_of(told.response.body).front().data);
-    const std::string id(first->root().find("response")->find("id")->string());
+    const std::string id = id_in_stream(told);
     for (int i = 0; i < 1000 && !records_of(gateway.memory.store()).contains("completed"); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(gateway.get(root + "/" + id + "?stream=true").response.body.contains("secret"));
@@ -67,8 +72,7 @@ TEST(kept_words, the_events_of_the_last_response_go_with_it_however_soon) {
     Gateway gateway(chat_format);
     gateway.upstream.add(tells(chat_format, "the secret word"));
     const Told told = gateway.post(root, R"({"model":"m","input":"tell","stream":true})");
-    const auto first = parse_json(events_of(told.response.body).front().data);
-    const std::string id(first->root().find("response")->find("id")->string());
+    const std::string id = id_in_stream(told);
     HttpClient client = gateway.client();
     EXPECT_EQ(Running::ask(client, "DELETE", root + "/" + id).status(), 200);
     gateway.server->stop(std::chrono::milliseconds(0));  // The keeper has written all it will.
