@@ -26,6 +26,13 @@ Treatment treatment_of(ItemKind kind) {
     return Treatment::verbatim;
 }
 
+// Responses gives every call an item of its own, and Anthropic takes calls in several messages in a
+// row. Elsewhere a message has all calls that are made at once.
+bool calls_in_a_row(const Item& item) {
+    return !item.message.shape.calls.empty() && item.kind != ItemKind::summary &&
+           item.message.format != FormatId::openai_chat;
+}
+
 }  // namespace
 
 bool starts_turn(const Item& item) {
@@ -72,7 +79,11 @@ ItemFacts FactTaker::take(const Item& item) {
             facts.closes_elsewhere = true;
     }
     PAL_ASSERT(groups_ < UINT32_MAX);
+    const bool calling = calls_in_a_row(item) && shape.results.empty();
+    if (calling && calling_ && calling_format_ == item.message.format) group = calling_;
     facts.group = group ? *group : groups_++;
+    calling_ = calling ? std::optional(facts.group) : std::nullopt;
+    calling_format_ = item.message.format;
     calls_.add(shape.calls, facts.group);
     return facts;
 }

@@ -1,8 +1,9 @@
 // Groups and turns: what must stay together.
 //
 // Every item has its group (facts.cpp): a call opens a group, results join the group of the newest
-// call with their id, everything else is a group by itself. Sending groups in the order of their
-// first items is what keeps pairs together when two turns were written at the same time.
+// call with their id, everything else is a group by itself. Parallel calls that their format tells
+// in several items are one group. Sending groups in the order of their first items is what keeps
+// pairs together when two turns were written at the same time.
 #include <algorithm>
 #include <numeric>
 

@@ -2,6 +2,7 @@
 // put next to each other, once, when an item is added to its view.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ private:
     Calls calls_;
     std::uint32_t groups_ = 0;
     Seq last_;
+    std::optional<std::uint32_t> calling_;  // the group of the item before, if that made calls
+    FormatId calling_format_ = {};
 };
 std::vector<ItemFacts> facts_of(std::span<const Item> items);
 

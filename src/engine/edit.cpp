@@ -88,7 +88,8 @@ std::vector<Item> shapes_of(const std::vector<Entry>& entries) {
 
 struct Window {
     std::vector<Seq> members = {};
-    bool whole = false;  // the group cannot reach beyond the window
+    bool whole = false;                      // every call has its result and the other way round
+    bool at_begin = false, at_end = false;  // an answer may have begun before it, or go on behind
 };
 
 Window group_in(const std::vector<Item>& items, Seq seq) {
@@ -107,6 +108,8 @@ Window group_in(const std::vector<Item>& items, Seq seq) {
         std::sort(results.begin(), results.end());
         window.whole = std::includes(results.begin(), results.end(), calls.begin(), calls.end()) &&
                        std::includes(calls.begin(), calls.end(), results.begin(), results.end());
+        window.at_begin = group.first == 0;
+        window.at_end = group.last + 1 == items.size();
         return window;
     }
     return {};
@@ -196,8 +199,9 @@ Result<std::vector<Seq>> group_around(Store& store, const Header& header, Seq se
         PAL_TRY(entries, read_lineage(store, header, query));
         Window window = group_in(shapes_of(entries), seq);
         if (window.members.empty()) return fail(ErrorCode::not_found, no_message_text(header, seq));
-        const bool everything = range.from == Seq{1} && range.to == header.end;
-        if (window.whole || everything) return std::move(window.members);
+        const bool from_first = range.from == Seq{1}, to_last = range.to == header.end;
+        const bool inside = (from_first || !window.at_begin) && (to_last || !window.at_end);
+        if ((window.whole && inside) || (from_first && to_last)) return std::move(window.members);
     }
 }
 

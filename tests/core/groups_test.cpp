@@ -32,6 +32,10 @@ std::vector<Item> numbered(std::vector<Item> items) {
     for (std::size_t i = 0; i < items.size(); ++i) items[i].range = {Seq{i + 1}, Seq{i + 1}};
     return items;
 }
+std::vector<Item> of_format(FormatId format, std::vector<Item> items) {
+    for (Item& item : items) item.message.format = format;
+    return items;
+}
 std::vector<Item> any_mixture(std::mt19937& random, int count) {
     std::vector<Item> items;
     for (int i = 0; i < count; ++i) {
@@ -41,6 +45,7 @@ std::vector<Item> any_mixture(std::mt19937& random, int count) {
         for (int n = 0; n < int(random() % 3); ++n)
             results.push_back(std::string(1, char('a' + random() % 4)));
         items.push_back(said(static_cast<Role>(1 + random() % 3), calls, results));
+        items.back().message.format = static_cast<FormatId>(1 + random() % 3);
     }
     return items;
 }
@@ -60,6 +65,23 @@ TEST(groups, a_call_and_all_its_parallel_results_are_one_group) {
     EXPECT_EQ(groups[1].last, 3u);
     EXPECT_FALSE(groups[1].open);
     EXPECT_EQ(groups[1].tokens, 30u);
+}
+
+TEST(groups, parallel_calls_with_a_message_each_are_one_group_where_the_format_has_them) {
+    const auto said = std::vector{user(),      call({"a"}), call({"b"}), result("b"),
+                                  result("a"), answer(),    call({"c"}), result("c")};
+    for (const FormatId format : {FormatId::openai_responses, FormatId::anthropic}) {
+        const auto items = arrange(numbered(of_format(format, said)));
+        EXPECT_EQ(order(items), (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+        const auto groups = find_groups(items);
+        ASSERT_EQ(groups.size(), 4u);
+        EXPECT_EQ(groups[1].first, 1u);
+        EXPECT_EQ(groups[1].last, 4u);
+    }
+    const auto open = of_format(FormatId::openai_responses,
+                                {user(), call({"a"}), call({"b"}), result("b")});
+    EXPECT_TRUE(find_groups(open).back().open);
+    EXPECT_EQ(find_groups(open).size(), 2u);
 }
 
 TEST(groups, a_group_is_open_until_every_call_is_answered) {
