@@ -63,6 +63,10 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     if (call.arguments.has("explain")) explain(done.plan);
     for (const std::string& repair : done.repairs)
         std::fprintf(stderr, "repaired: %s\n", printable(repair).c_str());
+    if (done.open_end)
+        std::fprintf(stderr,
+                     "the last calls have no results yet: add them before it is sent, or let "
+                     "`pal repair` answer them\n");
     print_document(call.out, std::move(done.json));
     return 0;
 }

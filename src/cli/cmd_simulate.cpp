@@ -12,6 +12,7 @@
 #include "engine/model_table.h"
 #include "palimpsest/tokenizer.h"
 #include "token/models.h"
+#include "token/tool_tokens.h"
 
 namespace palimpsest {
 namespace {
@@ -32,6 +33,7 @@ constexpr std::uint64_t default_window = 200'000;
 struct Setup {
     FormatId format = FormatId::openai_chat;
     SimulateOptions options = {};
+    const ModelSpec* model = nullptr;  // by whose rules tools are counted
     std::shared_ptr<const Tokenizer> tokenizer = {};
     std::unique_ptr<const MessageTools> tools = {};
 };
@@ -60,11 +62,11 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     std::string_view encoding = "o200k_base";
     if (const PriceList* list = find_prices(name)) {
         setup.options.prices = *list;
-        setup.options.model = facts_of(*models.match(name == "openai" ? "gpt-4.1" : "claude").spec);
+        setup.model = models.match(name == "openai" ? "gpt-4.1" : "claude").spec;
     } else {
         const ModelMatch match = models.match(name);
         setup.options.prices = prices_for(*match.spec);
-        setup.options.model = facts_of(*match.spec);
+        setup.model = match.spec;
         if (!match.known || setup.options.prices.name.empty())
             return fail(ErrorCode::invalid_request,
                         "there are no prices \"" + name +
@@ -73,6 +75,7 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
         encoding = match.spec->encoding;
         if (!window) setup.options.budget.window = match.spec->window_tokens;
     }
+    setup.options.model = facts_of(*setup.model);
     setup.options.is_sendable = [format](std::span<const Message> messages) {
         const auto found = validate(format, messages);
         return found && is_sendable(*found);
@@ -81,6 +84,23 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     setup.tokenizer = tokenizer;
     setup.tools = make_message_tools(*tokenizer);
     return setup;
+}
+
+// What a body sends with every call beside its messages: tools, and a system prompt in a field of
+// its own.
+std::uint64_t tokens_beside(std::string_view json, std::size_t preamble, const Setup& setup) {
+    const auto document = parse_json(json);
+    if (!document || !document->root().is_object()) return 0;
+    std::uint64_t tokens = 0;
+    for (const std::string_view name : {"system", "instructions"})
+        if (const auto prompt = document->root().find(name); prompt && !prompt->is_null())
+            tokens += setup.tokenizer->count(prompt->is_string() ? prompt->string()
+                                                                 : prompt->raw()) +
+                      per_message_tokens;
+    const auto tools = document->root().find("tools");
+    if (!tools) return tokens;
+    const bool prompted = preamble > 0 || tokens > 0;
+    return tokens + tool_tokens(*setup.model, *setup.tokenizer, tools->raw(), prompted).total();
 }
 
 Result<Trace> read_trace(std::string_view json, const Setup& setup) {
@@ -99,10 +119,7 @@ Result<Trace> read_trace(std::string_view json, const Setup& setup) {
         item.message = std::move(one.message);
         trace.items.push_back(std::move(item));
     }
-    const auto document = parse_json(json);
-    if (document)
-        if (const auto tools = document->root().find("tools"))
-            trace.tools_tokens = setup.tokenizer->count(tools->raw());
+    trace.tools_tokens = tokens_beside(json, trace.preamble.size(), setup);
     return trace;
 }
 
@@ -193,7 +210,8 @@ extern const Flags simulate_flags;
 const Flags simulate_flags = flags;
 
 Result<int> run_simulate(Invocation& call) {
-    PAL_TRY(setup, set_up(call.arguments, ModelTable(call.settings.models, {})));
+    const ModelTable models(call.settings.models, {});
+    PAL_TRY(setup, set_up(call.arguments, models));
     std::vector<std::string> texts = call.arguments.all("policy");
     if (texts.empty()) texts = {"balanced"};
     std::erase(texts, "none");

@@ -153,8 +153,9 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     return again;
 }
 
-// What no policy has to name: a view that fits is always found.
-std::vector<PolicyPass> last_resort() {
+// What no policy has to name: a view that fits is always found. Once something must be dropped it
+// goes down to the target, so that it is not due again at the next call.
+std::vector<PolicyPass> last_resort(std::optional<std::uint64_t> target) {
     std::vector<PolicyPass> passes;
     for (const std::string_view name : {"drop_oldest", "shorten"})
         for (const PassKind& kind : pass_kinds())
@@ -164,6 +165,7 @@ std::vector<PolicyPass> last_resort() {
                 PAL_ASSERT(run.has_value());
                 passes.push_back({std::string(name), *std::move(run), {}, {}});
             }
+    if (target) passes.front().target.tokens = *target;
     return passes;
 }
 
@@ -276,7 +278,7 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     if (looks_again) run_counts_due(outline, input, policy, due.trigger);
     if (!outline.refusal.empty() || outline.used <= limit) return;
     PAL_ASSERT(!outline.stale);
-    const std::vector<PolicyPass> passes = last_resort();
+    const std::vector<PolicyPass> passes = last_resort(target);
     for (int round = 0; round < rounds_max; ++round)
         if (!run_round(outline, input, policy, passes, limit)) break;
     if (looks_again) run_counts_due(outline, input, policy, {});

@@ -126,9 +126,11 @@ Result<CompactedDocument> compact_document(std::string_view json, const Document
         return std::unexpected(unreachable_error(out.plan.floor, out.plan.explanation));
     const bool done = out.plan.outcome == PlanOutcome::done;
     std::vector<Message> view = std::move(open.preamble);
-    for (const Item& item : done ? out.plan.items : open.items) view.push_back(item.message);
+    const std::vector<Item>& shown = done ? out.plan.items : open.items;
+    for (const Item& item : shown) view.push_back(item.message);
     PAL_TRY(repaired, repair(options.format, view, {.open_end = true}));
     for (const RepairNote& note : repaired.notes) out.repairs.push_back(note.what);
+    out.open_end = !shown.empty() && find_groups(shown).back().open;
     out.json = with_list(format_of(options.format), document.root(), write_list(repaired.messages));
     return out;
 }

@@ -24,6 +24,7 @@ struct CompactedDocument {
     std::string json = {};  // in the shape of the input; what is not the list keeps its bytes
     Plan plan = {};         // seqs are the places in the list, from 1
     std::vector<std::string> repairs = {};
+    bool open_end = false;  // its last calls have no results yet: they must be added to send it
 };
 
 // The leading system messages, the body's system prompt and its tools are sent and counted, and

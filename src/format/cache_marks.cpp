@@ -103,6 +103,12 @@ void mark_messages(Marking& marking, const std::vector<JsonValue>& messages,
     }
 }
 
+// A tool that is loaded when it is looked for: Anthropic refuses a mark on it.
+bool is_deferred(JsonValue tool) {
+    const auto deferred = tool.find("defer_loading");
+    return deferred && deferred->boolean() == true;
+}
+
 }  // namespace
 
 Result<std::string> with_cache_marks(std::string_view body, std::size_t behind_edit) {
@@ -112,8 +118,9 @@ Result<std::string> with_cache_marks(std::string_view body, std::size_t behind_e
     Marking marking(body);
     if (const auto tools = root.find("tools"); tools && tools->is_array() && tools->size() > 0) {
         std::optional<JsonValue> last;
-        for (const JsonValue tool : tools->elements()) last = tool;
-        marking.mark_object(*last);
+        for (const JsonValue tool : tools->elements())
+            if (!is_deferred(tool)) last = tool;
+        if (last) marking.mark_object(*last);
     }
     if (const auto system = root.find("system")) marking.mark_content(*system);
     std::vector<JsonValue> messages;

@@ -73,8 +73,16 @@ void read_definition(NeutralRequest& request, NeutralTool& read, JsonValue body,
 void read_output_format(NeutralRequest& request, JsonValue format) {
     const std::string_view type = any_string(format, "type");
     if (type == "json_object") request.json_object = true;
-    if (type != "json_schema") return;
+    if (type == "json_object" || type == "text" || format.is_null()) return;
     const JsonValue inner = format.find("json_schema").value_or(format);
+    const auto schema = inner.find("schema");
+    if (type != "json_schema" || !schema || !schema->is_object()) {
+        const std::string found(type == "json_schema" ? "json_schema without a schema"
+                                : type.empty()        ? "an object without a type"
+                                                      : type);
+        request.lost.push_back("response_format: " + found + " has no common form");
+        return;
+    }
     request.schema_name = any_string(inner, "name");
     request.schema = raw_of(inner, "schema");
     request.schema_strict = raw_of(inner, "strict");

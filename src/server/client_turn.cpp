@@ -36,8 +36,12 @@ std::vector<std::string> lost_fields(const TurnAsk& ask) {
     std::string body = R"({"messages":[{"role":"user","content":"x"}],)" +
                        (ask.tools.empty() ? "" : "\"tools\":" + ask.tools + ",") +
                        (ask.parameters.size() > 2 ? ask.parameters.substr(1) : "\"model\":\"m\"}");
-    const auto converted = convert_json(ask.format, ask.model->format(), body);
-    return converted ? converted->lost : std::vector<std::string>();
+    auto converted = convert_json(ask.format, ask.model->format(), body);
+    if (!converted) return {};
+    // The limit that Messages insists on is the model's own, see write_model_request().
+    std::erase_if(converted->lost,
+                  [](const std::string& line) { return line.starts_with("max_tokens: "); });
+    return std::move(converted->lost);
 }
 
 Result<Reply> ask_stateless(const TurnAsk& ask, const TurnEars& ears) {

@@ -70,22 +70,25 @@ Result<std::string> referenced(Site& site, std::string_view id) {
     return item->raw.empty() ? without_id(item->json) : item->raw;
 }
 
-// The summary and what was kept; nothing when it is not of ours.
-std::optional<std::vector<std::string>> unseal(Site& site, JsonValue item) {
-    if (!is_own_compaction(item)) return {};
+// What a compaction of ours stands for: the summary and what was kept, at the end of `items`.
+Result<void> unseal(Site& site, JsonValue item, const std::string& place,
+                    std::vector<std::string>& items) {
     const std::string_view sealed = text_at(item, "encrypted_content");
     const std::string json = decode_base64(sealed.substr(seal_prefix.size()));
     const auto document = parse_json(json);
-    if (!document) return {};
-    std::vector<std::string> items;
-    if (const std::string_view summary = text_at(document->root(), "summary"); !summary.empty())
-        items.push_back(user_message(summary));
-    if (const auto kept = document->root().find("items"))
-        for (const JsonValue one : kept->elements()) items.push_back(without_own_id(site, one));
-    return items;
+    const auto summary = document ? document->root().find("summary") : std::nullopt;
+    const auto kept = document ? document->root().find("items") : std::nullopt;
+    if (!summary || !summary->is_string() || !kept || !kept->is_array())
+        return fail(ErrorCode::invalid_request,
+                    "the encrypted_content of this compaction is damaged: send it as it came",
+                    place);
+    if (!summary->string().empty()) items.push_back(user_message(summary->string()));
+    for (const JsonValue one : kept->elements()) items.push_back(without_own_id(site, one));
+    return {};
 }
 
-Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& items) {
+Result<void> add_item(Site& site, JsonValue item, const std::string& place,
+                      std::vector<std::string>& items) {
     const std::string_view type = text_at(item, "type");
     if (type == item_references || (type.empty() && item.size() == 1 && item.find("id"))) {
         PAL_TRY(one, referenced(site, text_at(item, "id")));
@@ -97,10 +100,7 @@ Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& item
                     "compaction_trigger is not supported; use context_management, or POST "
                     "/v1/responses/compact",
                     "input");
-    if (auto parts = unseal(site, item)) {
-        items.insert(items.end(), parts->begin(), parts->end());
-        return {};
-    }
+    if (is_own_compaction(item)) return unseal(site, item, place, items);
     items.push_back(without_own_id(site, item));
     return {};
 }
@@ -110,7 +110,9 @@ Result<void> add_item(Site& site, JsonValue item, std::vector<std::string>& item
 Result<std::string> read_input_items(Site& site, JsonValue input) {
     if (input.is_string()) return "[" + user_message(input.string()) + "]";
     std::vector<std::string> items;
-    for (const JsonValue item : input.elements()) PAL_CHECK(add_item(site, item, items));
+    std::size_t index = 0;
+    for (const JsonValue item : input.elements())
+        PAL_CHECK(add_item(site, item, "input[" + std::to_string(index++) + "]", items));
     return json_list(items);
 }
 

@@ -46,6 +46,18 @@ TEST(cache_marks, stand_at_tools_system_the_last_edit_and_the_end) {
     EXPECT_TRUE(is_sendable(*validate_json(FormatId::anthropic, *marked)));
 }
 
+TEST(cache_marks, do_not_stand_at_a_tool_that_is_loaded_later) {
+    const auto tools = [](const std::string& list) {
+        return *with_cache_marks(R"({"tools":[)" + list +
+                                     R"(],"messages":[{"role":"user","content":"q"}]})",
+                                 0);
+    };
+    const std::string now = R"({"name":"f"})", later = R"({"name":"g","defer_loading":true})";
+    EXPECT_TRUE(tools(now + "," + later).contains(R"({"name":"f",)" + std::string(mark)));
+    EXPECT_TRUE(tools(now + "," + later).contains(later));
+    EXPECT_EQ(marks(tools(later)), 1u);
+}
+
 TEST(cache_marks, of_the_caller_are_left_alone) {
     const std::string own = R"({"messages":[{"role":"user","content":[{"type":"text","text":"x",)"
                             R"("cache_control":{"type":"ephemeral","ttl":"1h"}}]}]})";
