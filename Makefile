@@ -59,7 +59,7 @@ eval: packages
 
 sanitize: packages
 	@for preset in asan tsan; do echo "== $$preset"; cmake --preset $$preset > /dev/null && cmake --build build/$$preset -j $(JOBS) && \
-	    ctest --test-dir build/$$preset --output-on-failure -j $(JOBS) -E 'scripts\.(guards|coroutine_lint)' || exit 1; done
+	    ASAN_OPTIONS=quarantine_size_mb=32 ctest --test-dir build/$$preset --output-on-failure -j $(JOBS) -E 'scripts\.(guards|coroutine_lint)' || exit 1; done
 
 # Without the test of memory: a program that counts its own lines takes more.
 coverage: packages
