@@ -20,8 +20,17 @@ class Copier {
 public:
     Copier(Store& from, Store& to, CopyReport& report) : from_(from), to_(to), report_(report) {}
 
-    Result<void> conversation(const Header& header) {
-        PAL_TRY(outcome, copied(header));
+    Result<void> conversation(const Header& listed) {
+        // An encrypted store lists one whose key is lost without what is sealed.
+        const auto header = from_.head(listed.log);
+        if (!header && header.error().code == ErrorCode::not_found) return {};
+        if (!header && !is_of_one(header.error())) return std::unexpected(header.error());
+        if (!header) {
+            report_.failures.push_back(
+                {.what = listed.name.id, .end = listed.end, .error = header.error()});
+            return {};
+        }
+        PAL_TRY(outcome, copied(*header));
         if (outcome == Outcome::written) ++report_.conversations;
         if (outcome == Outcome::there) ++report_.there;
         return {};
