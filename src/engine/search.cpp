@@ -27,10 +27,23 @@ bool is_gone(const Error& error) {
     return error.code == ErrorCode::not_found;
 }
 
+std::string words_of_unread(const std::set<std::string>& ids) {
+    constexpr std::size_t named_max = 5;
+    std::string words = "left out, because they cannot be read (`pal doctor` says why): ";
+    std::size_t named = 0;
+    for (const std::string& id : ids) {
+        if (named == named_max) break;
+        words += (named++ == 0 ? "" : ", ") + id;
+    }
+    if (ids.size() > named) words += " and " + std::to_string(ids.size() - named) + " more";
+    return words;
+}
+
 // The views of the conversations that results are in, and what people have hidden there.
 class Shown {
 public:
-    explicit Shown(Memory::State& state) : state_(state) {}
+    // `unread`: told which conversations cannot be read; null: that is an error.
+    Shown(Memory::State& state, std::set<std::string>* unread) : state_(state), unread_(unread) {}
 
     struct Row {
         std::set<Seq> verbatim = {};
@@ -44,7 +57,9 @@ public:
         auto known = rows_.find(header.name);
         if (known == rows_.end()) {
             auto row = read(header.name);
-            if (!row && !is_gone(row.error())) return std::unexpected(row.error());
+            const bool skips = !row && unread_ && is_fault_of_one(row.error());
+            if (skips) unread_->insert(header.name.id);
+            if (!row && !skips && !is_gone(row.error())) return std::unexpected(row.error());
             known = rows_.emplace(header.name, std::nullopt).first;
             if (row) known->second = *std::move(row);
         }
@@ -67,19 +82,35 @@ private:
     }
 
     Memory::State& state_;
+    std::set<std::string>* unread_;
     std::map<ConversationId, std::optional<Row>> rows_;
 };
 
 class SearchRun {
 public:
     SearchRun(Memory::State& state, const SearchRequest& request, std::vector<Seq>* seen)
-        : state_(state), request_(request), seen_(seen), shown_(state) {}
+        : state_(state),
+          request_(request),
+          seen_(seen),
+          shown_(state, request.conversation_id ? nullptr : &unread_) {}
 
     Result<SearchPage> run() {
         PAL_TRY(places, search_places(*state_.store, request_));
         places_ = std::move(places);
         asked_ = read_query(request_.query, ~Languages{0}, stemmer_);
         page_.conversations = conversations_of(places_);
+        auto filled = fill_page();
+        if (!filled && !request_.conversation_id && is_fault_of_one(filled.error())) {
+            PAL_CHECK(leave_out_unread());
+            filled = fill_page();
+        }
+        PAL_CHECK(filled);
+        PAL_CHECK(warn());
+        return std::move(page_);
+    }
+
+private:
+    Result<void> fill_page() {
         IndexQuery query;
         query.text = request_.query;
         for (const SearchPlace& place : places_) query.scopes.push_back(place.scope);
@@ -89,12 +120,26 @@ public:
         query.tool = request_.tool;
         const bool hybrid = state_.embedder && asked_.quotes.empty();
         query.mode = request_.mode.value_or(hybrid ? SearchMode::hybrid : SearchMode::lexical);
-        PAL_CHECK(fill(query));
-        PAL_CHECK(warn());
-        return std::move(page_);
+        return fill(query);
     }
 
-private:
+    // Something cannot be read: what of it that is, and the page is begun again without.
+    Result<void> leave_out_unread() {
+        std::vector<SearchPlace> readable;
+        for (SearchPlace& place : places_) {
+            const auto facts = state_.index->update(place.scope.header);
+            const bool unread = !facts && is_fault_of_one(facts.error());
+            if (unread) unread_.insert(place.shown.name.id);
+            if (!facts && !unread && !is_gone(facts.error())) return std::unexpected(facts.error());
+            if (!unread) readable.push_back(std::move(place));
+        }
+        places_ = std::move(readable);
+        page_ = {};
+        page_.conversations = conversations_of(places_);
+        if (seen_) seen_->clear();
+        return {};
+    }
+
     // What is looked at one by one may be left out: then the page is filled from further behind.
     Result<void> fill(IndexQuery& query) {
         query.limit = looks_at_each() ? ranked_first : request_.offset + request_.limit + 1;
@@ -201,7 +246,11 @@ private:
         const auto entries =
             state_.store->read(place.scope.header.log,
                                {.ranges = {{one.seq, one.seq}}, .kinds = only(EntryKind::message)});
-        if (!entries && !is_gone(entries.error())) return std::unexpected(entries.error());
+        const bool skips =
+            !entries && !request_.conversation_id && is_fault_of_one(entries.error());
+        if (skips) unread_.insert(place.shown.name.id);
+        if (!entries && !skips && !is_gone(entries.error()))
+            return std::unexpected(entries.error());
         const auto* said = !entries || entries->empty()
                                ? nullptr
                                : std::get_if<MessageEntry>(&entries->front().body);
@@ -242,6 +291,7 @@ private:
 
     Result<void> warn() {
         PAL_TRY(sealed, count_sealed());
+        if (!unread_.empty()) page_.warnings.push_back(words_of_unread(unread_));
         if (asked_.cut_bytes)
             page_.warnings.push_back("the query is too long: of more than " +
                                      std::to_string(query_bytes_max) +
@@ -274,6 +324,7 @@ private:
     SearchQuery asked_;
     std::vector<SearchPlace> places_;
     std::uint64_t unembedded_ = 0;
+    std::set<std::string> unread_;
     SearchPage page_;
 };
 
@@ -332,6 +383,7 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
     Reindexed done;
     done.conversations = conversations_of(places);
     std::uint64_t sealed = 0;
+    std::set<std::string> unread;
     std::uint64_t all_messages = 0, before = 0;
     for (const SearchPlace& place : places) all_messages += place.scope.header.messages;
     const auto tell = [&](std::uint64_t messages) {
@@ -342,7 +394,9 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
         const auto facts = state_->index->rebuild(
             place.scope.header, request.from_scratch,
             [&](std::uint64_t rest) { tell(before + here - std::min(here, rest)); });
-        if (!facts && facts.error().code != ErrorCode::not_found)
+        if (!facts && is_fault_of_one(facts.error()))
+            unread.insert(place.shown.name.id);
+        else if (!facts && facts.error().code != ErrorCode::not_found)
             return std::unexpected(facts.error());
         if (facts) {
             done.messages += facts->messages;
@@ -353,6 +407,7 @@ Result<Reindexed> Memory::reindex(const ReindexRequest& request) {
         }
         tell(before += here);
     }
+    if (!unread.empty()) done.warnings.push_back(words_of_unread(unread));
     if (sealed > 0)
         done.warnings.push_back(std::to_string(sealed) +
                                 " encrypted messages cannot be indexed without the key of the "

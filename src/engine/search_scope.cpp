@@ -42,10 +42,13 @@ Result<void> add_ancestors(Store& store, const Header& header, std::map<LogId, s
             child = out[known->second].scope.header;
             continue;
         }
-        PAL_TRY(found, store.head(parent));
+        auto found = store.head(parent);
+        if (!found && !is_fault_of_one(found.error())) return std::unexpected(found.error());
+        // Whoever reads it is told what is wrong.
+        if (!found) found = Header{.name = {header.name.tenant, ""}, .log = parent, .end = upto};
         places[parent] = out.size();
-        out.push_back({{found, upto}, header, {}});
-        child = std::move(found);
+        out.push_back({{*found, upto}, header, {}});
+        child = *std::move(found);
     }
     return {};
 }
@@ -94,6 +97,10 @@ Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest
         if (!added && (request.conversation_id || !gone)) return std::unexpected(added.error());
     }
     return places;
+}
+
+bool is_fault_of_one(const Error& error) {
+    return error.code == ErrorCode::internal || error.code == ErrorCode::forbidden;
 }
 
 std::size_t conversations_of(const std::vector<SearchPlace>& places) {

@@ -21,6 +21,10 @@ struct SearchPlace {
 // not_found when the conversation that is named is not there.
 Result<std::vector<SearchPlace>> search_places(Store& store, const SearchRequest& request);
 
+// What is wrong with one conversation, damage or a lost key, is no reason to find nothing in
+// others.
+bool is_fault_of_one(const Error& error);
+
 // How many conversations they are, which may share logs.
 std::size_t conversations_of(const std::vector<SearchPlace>& places);
 
