@@ -244,8 +244,8 @@ struct StoreOptions {
     std::string holder_token = {};
     bool create = true;
     // Where the master key of an encrypted store is: file:PATH, env:NAME or command:COMMAND;
-    // several, separated by commas, while keys are changed: the first one seals. Empty: not
-    // encrypted.
+    // several, separated by commas, while keys are changed: the one that the store names seals, in
+    // a new store the first. Empty: not encrypted.
     std::string encryption_key = {};
     bool raw = false;  // an encrypted store as it lies there, for changing its keys
     // Told what opening had to mend, in words.

@@ -148,6 +148,27 @@ Result<int> revoke(Invocation& call) {
     return 0;
 }
 
+void print_rotation(Invocation& call, const Rotation& done, const std::string& master) {
+    if (call.json()) {
+        std::string line;
+        JsonWriter out(line);
+        out.begin_object().key("changed").number(std::uint64_t{done.changed});
+        out.field("master", master).key("unread").begin_array();
+        for (const std::string& key : done.unread) out.string(key);
+        out.end_array().end_object();
+        call.out.json_line(std::move(line));
+        return;
+    }
+    if (done.changed > 0)
+        call.out.line("sealed " + std::to_string(done.changed) + " keys with the master key " +
+                      master);
+    if (!done.unread.empty()) return;
+    call.out.line(done.changed == 0
+                      ? "every key is sealed with the master key " + master + " already"
+                      : "servers that have not this key refuse writes: start them with it, then "
+                        "destroy the old one to make old backups unreadable");
+}
+
 Result<int> rotate_keys(Invocation& call) {
     const auto to = call.arguments.get("to");
     if (!to || call.settings.encryption_key.empty())
@@ -163,16 +184,16 @@ Result<int> rotate_keys(Invocation& call) {
     PAL_TRY(inner, open_store(call.settings.store, {.create = false, .raw = true}));
     PAL_TRY(sealed, SealedStore::is_sealed(*inner));
     if (!sealed) return fail(ErrorCode::invalid_request, "this store is not encrypted");
-    PAL_TRY(changed, SealedStore::rotate(*inner, masters));
-    if (call.json())
-        call.out.json_line("{\"changed\":" + std::to_string(changed) + ",\"master\":\"" +
-                           masters.front().id + "\"}");
-    else if (changed == 0)
-        call.out.line("every key is sealed with the master key " + masters.front().id + " already");
-    else
-        call.out.line("sealed " + std::to_string(changed) + " keys with the master key " +
-                      masters.front().id + "; destroy the old one to make old backups unreadable");
-    return 0;
+    PAL_TRY(done, SealedStore::rotate(*inner, masters));
+    print_rotation(call, done, masters.front().id);
+    if (done.unread.empty()) return 0;
+    return fail(ErrorCode::forbidden,
+                std::to_string(done.unread.size()) +
+                    " keys open with none of these master keys and stay as they are, the first of "
+                    "tenant " +
+                    printable(done.unread.front()) +
+                    "; destroy no master key: give theirs too (--encryption-key A,B), or erase "
+                    "their conversations, which `pal doctor` names");
 }
 
 Result<int> make_master(Invocation& call) {

@@ -6,20 +6,34 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "core/metadata.h"
-#include "store/log_check.h"
 #include "store/rules.h"
 #include "store/sealed_content.h"
+#include "store/sealed_erasure.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr int attempts_max = 100;  // when others append to the same conversation elsewhere
-constexpr std::size_t page_entries = 500;
-constexpr std::string_view reserved_space = "pal.key";
 
 Result<void> check_space(std::string_view space) {
-    if (space != reserved_space) return {};
-    return fail(ErrorCode::invalid_request, "the space pal.key is the store's own", "space");
+    if (!is_own_space(space)) return {};
+    return fail(ErrorCode::invalid_request,
+                "the space " + std::string(space) + " is the store's own", "space");
+}
+
+// A fault of one log, not of the store or of this process.
+bool is_of_one(const Error& error) {
+    return error.code == ErrorCode::forbidden || error.code == ErrorCode::internal;
+}
+
+// What is known of a conversation without its key.
+Header without_sealed(Header header) {
+    header.owner.clear();
+    header.system_prompt.clear();
+    header.policy.clear();
+    header.metadata = "{}";
+    header.title = "(cannot be read: `pal doctor` says why)";
+    return header;
 }
 
 // Digests of requests are digests of content: they are keyed like the rest.
@@ -65,10 +79,12 @@ Result<std::vector<Entry>> SealedStore::read(const LogId& log, const ReadQuery& 
 }
 
 Result<Page> SealedStore::list(const ListQuery& query) {
+    PAL_CHECK(check_master());
     PAL_TRY(page, inner_->list(seal_query(store_key_, query)));
     for (Header& header : page.headers) {
-        PAL_TRY(plain, unsealed(std::move(header)));
-        header = std::move(plain);
+        auto plain = unsealed(header);
+        if (!plain && !is_of_one(plain.error())) return std::unexpected(plain.error());
+        header = plain ? *std::move(plain) : without_sealed(std::move(header));
     }
     return std::move(page);
 }
@@ -95,6 +111,7 @@ Result<std::vector<Record>> SealedStore::list_records(const RecordQuery& query) 
 
 Result<Appended> SealedStore::append(const ConversationId& name, const Batch& batch) {
     PAL_CHECK(check_batch(name, batch));
+    PAL_CHECK(check_master());
     const std::size_t stripe = std::hash<std::string>{}(name.tenant + "\x1f" + name.id);
     const std::lock_guard hold(names_[stripe % names_.size()]);
     for (int attempt = 0;; ++attempt) {
@@ -140,10 +157,10 @@ Result<Appended> SealedStore::append_once(const ConversationId& name, const Batc
                                     now->revision != before.revision));
         again = done.error().code == ErrorCode::conflict && moved && !batch.fork;
         const bool unknown = done.error().code == ErrorCode::outcome_unknown;
-        if (creates && !again && !unknown) PAL_CHECK(forget_if_gone(name.tenant, before.log));
+        if (creates && !unknown) (void)forget_if_gone(name.tenant, before.log);
         return done;
     }
-    if (done->created) keep_key(name.tenant, before.log, key);
+    if (done->created) PAL_CHECK(keep_new_key(done->header, key));
     PAL_TRY(plain, unsealed(std::move(done->header)));
     done->header = std::move(plain);
     return done;
@@ -166,6 +183,7 @@ Result<Appended> SealedStore::refuse(const ConversationId& name, const Batch& ba
 }
 
 Result<void> SealedStore::scrub(std::span<const Replacement> replacements) {
+    PAL_CHECK(check_master());
     std::vector<Replacement> sealed(replacements.begin(), replacements.end());
     for (Replacement& replacement : sealed) {
         PAL_TRY(header, inner_->head(replacement.log));
@@ -176,62 +194,53 @@ Result<void> SealedStore::scrub(std::span<const Replacement> replacements) {
     return inner_->scrub(sealed);
 }
 
-Result<Receipt> SealedStore::erase(const ConversationId& name) {
+// The log of the name and those that it was forked from; none when it is not there.
+Result<std::vector<LogId>> SealedStore::chain_of(const ConversationId& name) {
     std::vector<LogId> chain;
-    for (auto header = inner_->head(name); header;) {
+    auto header = inner_->head(name);
+    if (!header && header.error().code != ErrorCode::not_found)
+        return std::unexpected(header.error());
+    while (header) {
         chain.push_back(header->log);
         if (!header->parent) break;
         header = inner_->head(LogId(*header->parent));
     }
-    PAL_TRY(receipt, inner_->erase(name));
+    return chain;
+}
+
+// The log goes first, so that an erase that fails has destroyed nothing, and its key after it; what
+// a process that dies in between leaves is finished by the next erase of the name.
+Result<Receipt> SealedStore::erase(const ConversationId& name) {
+    PAL_CHECK(check_name(name));
+    PAL_TRY(chain, chain_of(name));
+    PAL_TRY(left, read_erasure(*inner_, name));
+    const bool finishes = chain.empty() && !left.empty();
+    const bool begins = !chain.empty();
+    chain.insert(chain.end(), left.begin(), left.end());
+    if (begins) PAL_CHECK(write_erasure(*inner_, name, chain));
+    auto erased = inner_->erase(name);
+    const bool absent = !erased && erased.error().code == ErrorCode::not_found;
+    if (!erased && !(absent && finishes)) return erased;
     for (const LogId& log : chain) PAL_CHECK(forget_if_gone(name.tenant, log));
-    receipt.remains = {
-        "backups and copies that were made before, readable with the master key of that time: "
-        "rotate it and destroy the old one to make them unreadable"};
-    return std::move(receipt);
+    PAL_CHECK(remove_erasure(*inner_, name));
+    Receipt receipt{.remains = {"backups and copies that were made before"}};
+    if (erased) receipt = *std::move(erased);
+    if (!receipt.remains.empty())
+        receipt.remains.push_back(
+            "all of that is sealed, and readable with the master key of that time: rotate it and "
+            "destroy the old one to make it unreadable");
+    return receipt;
 }
 
 Result<std::uint64_t> SealedStore::put_record(const RecordWrite& write) {
     PAL_CHECK(check_space(write.key.space));
+    PAL_CHECK(check_master());
     RecordWrite sealed = write;
     if (write.value) sealed.value = seal_record(store_key_, write.key, *write.value);
     return inner_->put_record(sealed);
 }
 
 // ---- the rest -----------------------------------------------------------------------------------
-
-Result<void> SealedStore::check_tenant(const std::string& tenant, CheckReport& report) {
-    ListQuery query{.tenant = tenant, .sort = SortBy::created, .newest_first = false};
-    do {
-        PAL_TRY(page, inner_->list(query));
-        query.after = page.next;
-        for (const Header& sealed : page.headers) {
-            const auto note = [&](const Error& error) {
-                report.findings.push_back({"sealed", sealed.name.id, error.message});
-            };
-            if (const auto header = unsealed(sealed); !header) note(header.error());
-            for (Seq next = sealed.base + 1; next <= sealed.end;) {
-                const Seq last = std::min(sealed.end, next + (page_entries - 1));
-                const auto entries = read(sealed.log, {.ranges = {{next, last}}});
-                if (!entries) note(entries.error());
-                next = last + 1;
-            }
-        }
-    } while (!query.after.empty());
-    return {};
-}
-
-Result<CheckReport> SealedStore::check(std::span<const std::string> tenants) {
-    PAL_TRY(report, inner_->check(tenants));
-    PAL_TRY(wanted, tenants_or_all(*inner_, tenants));
-    for (const std::string& tenant : wanted) PAL_CHECK(check_tenant(tenant, report));
-    return std::move(report);
-}
-
-Result<CheckReport> SealedStore::repair(std::span<const std::string> tenants) {
-    PAL_CHECK(inner_->repair(tenants));
-    return check(tenants);
-}
 
 Durability SealedStore::durability() const {
     Durability inner = inner_->durability();

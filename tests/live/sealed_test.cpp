@@ -32,11 +32,39 @@ TEST(live, the_keys_of_an_encrypted_store_change) {
     }
     const auto inner = open_store(url, {.create = false, .raw = true});
     const auto masters = read_master_keys(new_key + "," + old_key);
-    EXPECT_EQ(SealedStore::rotate(**inner, *masters), 3U) << "two logs and the store";
+    EXPECT_EQ(SealedStore::rotate(**inner, *masters)->changed, 3U) << "two logs and the store";
     EXPECT_FALSE(open_store(url, {.encryption_key = old_key}));
     const auto store = open_sealed(url, new_key);
     for (const char* tenant : {"t", "u"})
         EXPECT_EQ(texts_of(*store, {tenant, "a"}), std::vector<std::string>{"1"});
+}
+
+TEST(live, the_master_key_changes_beside_a_server_that_writes) {
+    set_keys();
+    const std::string url = unique(running().url());
+    std::vector<std::string> acknowledged;
+    std::string refused;
+    std::atomic<bool> changed = false;
+    std::jthread server([&, store = std::shared_ptr<Store>(open_sealed(url, old_key))] {
+        for (int i = 0; refused.empty(); ++i) {
+            const std::string id = "a" + std::to_string(i);
+            const bool late = changed;
+            const auto made = store->append({"t", id}, says(id));
+            if (made) acknowledged.push_back(id);
+            if (!made) refused = made.error().message;
+            EXPECT_FALSE(made && late) << "after the change";
+        }
+    });
+    const auto inner = open_store(url, {.create = false, .raw = true});
+    const auto done = SealedStore::rotate(**inner, *read_master_keys(new_key + "," + old_key));
+    changed = true;
+    server.join();
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_NE(refused.find("start it again with the new key"), std::string::npos) << refused;
+    const auto store = open_sealed(url, new_key);
+    for (const std::string& id : acknowledged)
+        EXPECT_EQ(texts_of(*store, {"t", id}), std::vector<std::string>{id});
+    EXPECT_EQ(store->check({})->findings.size(), 0U);
 }
 
 TEST(live, a_store_with_plain_content_is_not_encrypted_half_way) {

@@ -103,13 +103,13 @@ TEST_P(Sealed, keys_change_and_both_masters_read_until_they_have) {
     const std::string fresh = key_of(folder_, 'b');
     {
         const auto both = *open(fresh + "," + key_);
-        ASSERT_TRUE(both->append({"t", "b"}, batch_of("under the new one")));
+        ASSERT_TRUE(both->append({"t", "b"}, batch_of("under the present one")));
     }
     {
         const auto inner = open_good(url_of(folder_, GetParam()), {.create = false, .raw = true});
         const auto masters = read_master_keys(fresh + "," + key_);
-        EXPECT_EQ(SealedStore::rotate(*inner, *masters), 2U);
-        EXPECT_EQ(SealedStore::rotate(*inner, *masters), 0U);
+        EXPECT_EQ(SealedStore::rotate(*inner, *masters)->changed, 3U) << "two logs and the store";
+        EXPECT_EQ(SealedStore::rotate(*inner, *masters)->changed, 0U);
     }
     EXPECT_FALSE(open(key_));
     const auto store = *open(fresh);
@@ -130,7 +130,8 @@ TEST_P(Sealed, erasing_destroys_the_key_also_of_what_only_forks_kept) {
     }
     const std::string url = url_of(folder_, GetParam());
     const RecordKey key{"t", "pal.key", hex(a)};
-    const std::string wrapped = open_good(url, {.raw = true})->get_record(key)->value;
+    // Whatever state its first byte tells.
+    const std::string wrapped = open_good(url, {.raw = true})->get_record(key)->value.substr(1);
     EXPECT_TRUE(on_disk(folder_, wrapped));
     ASSERT_TRUE((*open(key_))->erase({"t", "b"}));
     EXPECT_FALSE(open_good(url, {.raw = true})->get_record(key));
