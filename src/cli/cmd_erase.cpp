@@ -49,6 +49,15 @@ constexpr Flag erase_flag_table[] = {
     {"dry-run", "", "Only shows which would go."},
 };
 
+std::string joined(const std::vector<std::string>& texts, std::string_view between) {
+    std::string all;
+    for (const std::string& text : texts) {
+        if (!all.empty()) all += between;
+        all += printable(text);
+    }
+    return all;
+}
+
 void print_receipt(Invocation& call, const std::string& name, bool many, const Receipt& receipt) {
     if (call.json()) {
         std::string line;
@@ -61,11 +70,10 @@ void print_receipt(Invocation& call, const std::string& name, bool many, const R
     call.out.line((many ? printable(name) + ": " : "") + "erased " +
                   std::to_string(receipt.entries) +
                   " entries, with their summaries and their words in the search index");
-    if (receipt.kept_for.empty()) return;
-    std::string forks;
-    for (const std::string& fork : receipt.kept_for)
-        forks += (forks.empty() ? "" : ", ") + printable(fork);
-    call.out.line("kept what these forks share: " + forks);
+    if (!receipt.kept_for.empty())
+        call.out.line("kept what these forks share: " + joined(receipt.kept_for, ", "));
+    if (!receipt.remains.empty())
+        call.out.line("what may still have it: " + joined(receipt.remains, "; "));
 }
 
 // Names first, all of them: erasing while paging would move the pages.

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "engine/present_search.h"
+#include "net/url.h"
 
 namespace palimpsest {
 namespace {
@@ -116,12 +117,14 @@ std::string shell_word(std::string_view text) {
     return quoted + "'";
 }
 
-// The command that shows what stood around a hit, for the store that was searched.
+// The command that shows what stood around a hit, for the store that was searched. A password is
+// not repeated: who copies the line puts it in again.
 std::string further(const Invocation& call, const SearchHit& hit) {
     std::string command = "pal log ";
-    for (const std::string_view flag : {"config", "store", "tenant"})
+    for (const std::string_view flag : {"config", "store", "tenant", "encryption-key"})
         if (const auto value = call.arguments.get(flag))
-            command += "--" + std::string(flag) + " " + shell_word(*value) + " ";
+            command += "--" + std::string(flag) + " " +
+                       shell_word(flag == "store" ? without_password(*value) : *value) + " ";
     const std::string at = "--at " + std::to_string(hit.seq.value);
     const std::string id = shell_word(hit.name.id);
     return command + (id.starts_with('-') ? at + " -- " + id : id + " " + at);

@@ -2,6 +2,7 @@
 store that lies in files; the seeds' own formats; encryption."""
 import json
 import os
+import sqlite3
 import subprocess
 import time
 
@@ -156,6 +157,31 @@ class Store(PalTest):
             self.assertIn("CANARY-7", self.ok("log", "a", "--store", url, *new).out)
             self.assertIn("AES-256-GCM", self.ok("doctor", "--store", url, *new).out)
             self.ok("erase", "a", "--store", url, *new)
+
+    def test_a_lost_key_costs_its_own_conversation_alone(self):
+        self.ok("keys", "new", self.path("k"))
+        url, key = self.store("sqlite"), ["--encryption-key", "file:" + self.path("k")]
+        for name in ("a", "b"):
+            self.ok("append", name, "--store", url, *key, "--title", name,
+                    stdin=json.dumps({"role": "user", "content": "apples of " + name}))
+            if name == "a":
+                with sqlite3.connect(self.path("store")) as file:
+                    uid, = [row[0] for row in file.execute("SELECT key FROM record WHERE space = 'pal.key'"
+                                                           " AND key <> 'store'")]
+        with sqlite3.connect(self.path("store")) as file:
+            file.execute("DELETE FROM record WHERE key = ?", (uid,))
+        rows = self.ok("list", "--json", "--store", url, *key).lines()
+        self.assertEqual(sorted(row["id"] for row in rows), ["a", "b"])
+        found = self.pal("search", "apples", "--store", url, *key)
+        self.assertEqual(found.status, 0, found.err)
+        self.assertIn("of b", found.out)
+        self.assertIn("left out, because they cannot be read (`pal doctor` says why): a\n", found.err)
+        self.assertIn("look further: pal log --store " + url + " --encryption-key " + key[1] + " b", found.out)
+        self.fails(3, "forbidden", "search", "apples", "--in", "a", "--store", url, *key)
+        self.assertIn("sealed: a: the key of log", self.pal("doctor", "--store", url, *key).out)
+        erased = self.ok("erase", "a", "--store", url, *key).out
+        self.assertIn("what may still have it: backups and copies that were made before; all of that is sealed", erased)
+        self.assertIn("nothing is wrong", self.ok("doctor", "--store", url, *key).out)
 
     def test_a_plain_store_is_copied_into_an_encrypted_one(self):
         self.ok("keys", "new", self.path("k"))
