@@ -4,6 +4,7 @@
 
 #include "live/live.h"
 #include "server/gateway.h"
+#include "store/sealed_store.h"
 
 namespace palimpsest {
 namespace {
@@ -88,6 +89,35 @@ void expect_one_turn(TwoServers& servers, const Told& first, const Told& second)
         << second.response.body;
     EXPECT_EQ(servers.upstream.requests().size(), 1u);
     EXPECT_EQ(servers.messages(), 2u);
+}
+
+// The master key of the store is changed while a server runs that has the old one.
+TEST(two_servers, one_that_has_the_old_master_key_is_not_ready_and_says_why) {
+    ::setenv("PAL_LIVE_OLD", std::string(64, 'a').c_str(), 1);
+    ::setenv("PAL_LIVE_NEW", std::string(64, 'b').c_str(), 1);
+    const std::string url = unique(running().url());
+    MemoryOptions options;
+    options.store.encryption_key = "env:PAL_LIVE_OLD";
+    Memory memory = Memory::open(url, std::move(options)).value();
+    Models models;
+    models.add(make_echo_model());
+    const auto server = Server::start(memory, std::move(models), {}).value();
+    HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server->port())).value());
+    const std::string said = R"({"messages":[{"role":"user","content":"Hello"}]})";
+    const auto post = [&](const std::string& id) {
+        return Running::ask(client, "POST", "/api/v1/conversations/" + id + "/messages", said);
+    };
+    ASSERT_EQ(post("a").status(), 201);
+    ASSERT_EQ(Running::ask(client, "GET", "/readyz").status(), 200);
+    const auto inner = open_store(url, {.create = false, .raw = true});
+    const auto masters = read_master_keys("env:PAL_LIVE_NEW,env:PAL_LIVE_OLD");
+    ASSERT_TRUE(SealedStore::rotate(**inner, *masters));
+    const Told refused = post("b"), ready = Running::ask(client, "GET", "/readyz");
+    for (const Told* told : {&refused, &ready}) {
+        EXPECT_EQ(told->status(), 503);
+        EXPECT_NE(told->response.body.find("start it again with the new key"), std::string::npos)
+            << told->response.body;
+    }
 }
 
 TEST(two_servers, a_counted_retry_of_a_completion_waits_for_the_turn_that_runs_elsewhere) {
