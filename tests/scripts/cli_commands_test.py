@@ -328,7 +328,8 @@ class Edits(PalTest):
         self.assertEqual(receipt["kept_for"], ["b"])
         self.fails(4, "not_found", "view", "a")
         self.assertEqual(self.shown("b"), [1])
-        self.assertRegex(self.ok("erase", "b").out, r"\Aerased \d+ entries, with their summaries and their words in the search index\n\Z")
+        self.assertRegex(self.ok("erase", "b").out, r"\Aerased \d+ entries, with their summaries and their words in the search index\n"
+                         r"what may still have it: backups and copies that were made before\n\Z")
         self.fails(4, "not_found", "erase", "b")
 
 
