@@ -71,7 +71,7 @@ Result<RouteReply> get_ready(Call& call) {
     Memory& memory = call.site.memory;
     const Result<Page> page = memory.list({.tenant = call.site.tenant, .limit = 1});
     if (!page)
-        return fail(ErrorCode::unavailable, "the store does not answer: " + page.error().message);
+        return fail(ErrorCode::unavailable, "the store is not ready: " + page.error().message);
     const std::vector<Reached> models = call.site.probe->look(call.site.models);
     const auto reached =
         std::ranges::count_if(models, [](const Reached& one) { return !one.error; });
