@@ -1,9 +1,10 @@
 #include "store/lineage.h"
 
-#include "store/rules.h"
-
 #include <algorithm>
 #include <iterator>
+
+#include "base/ids.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 namespace {
@@ -26,7 +27,18 @@ std::vector<Range> cut(const std::vector<Range>& ranges, const Range& owned) {
 Result<Header> parent_of(Store& store, const Header& header) {
     if (!header.parent)
         return fail(ErrorCode::internal, "a log that has a base has no parent; run `pal doctor`");
-    PAL_TRY(parent, store.head(*header.parent));
+    auto found = store.head(*header.parent);
+    // It is kept for as long as the fork is there: without it the fork is damaged, not absent.
+    if (!found && found.error().code == ErrorCode::not_found) {
+        PAL_CHECK(store.head(header.log));
+        found = store.head(*header.parent);
+        if (!found && found.error().code == ErrorCode::not_found)
+            return fail(ErrorCode::internal,
+                        "log " + hex(header.log) + " is damaged: log " + hex(*header.parent) +
+                            ", which it was forked from, is missing; run `pal doctor` to see what "
+                            "is whole");
+    }
+    PAL_TRY(parent, std::move(found));
     if (parent.base >= header.base)
         return fail(ErrorCode::internal, "a fork begins below its parent; run `pal doctor`");
     return std::move(parent);

@@ -117,6 +117,11 @@ Result<void> ChainCheck::run(Header header) {
         if (!header.parent) return {};
         auto parent = store_.head(*header.parent);
         if (!parent && parent.error().code == ErrorCode::not_found) return {};
+        if (!parent && parent.error().code == ErrorCode::internal) {
+            const std::string name = header.name.id.empty() ? hex(header.log) : header.name.id;
+            report_.findings.push_back({"damaged", name, "what it was forked from is damaged"});
+            return {};
+        }
         if (!parent) return std::unexpected(parent.error());
         header = std::move(*parent);
     }
