@@ -180,6 +180,8 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
                     "\"" + pending.name.id + "\" exists: a fork needs a new id");
     if (what == "dry") return std::unexpected(*pending.refusal);
     if (what == "short") return entries_lost(at.place.log, reply);
+    if (what == "damaged" && reply.items.size() > 2)
+        PAL_CHECK(read_header(reply.items[2], at.place.log));
     if (what == "taken") return fail(ErrorCode::conflict, "a log " + hex(at.place.log) + " exists");
     if (what != "conflict") return std::nullopt;  // moved
     PAL_TRY(now, finished(pending, at, reply, false));
@@ -240,8 +242,9 @@ Result<std::optional<Appended>> RedisStore::make_fork(Pending& pending, TreeLog 
     const auto no_parent = [&] { return fail(ErrorCode::not_found, "no log " + hex(fork.parent)); };
     PAL_TRY(tag, tag_of_log(fork.parent));
     if (!tag) return no_parent();
-    PAL_TRY(tree, load_tree(*tag, fork.parent));
+    PAL_TRY(tree, load_tree(*tag, {fork.parent}));
     const std::optional<Header> parent = tree.logs.as_of(fork.parent, tree.now);
+    if (!parent && tree.damage) return std::unexpected(*tree.damage);
     if (!parent) return no_parent();
     PAL_CHECK(check_fork(*parent, pending.name, fork));
     PAL_CHECK(check_uid_is_free(pending));
@@ -281,10 +284,12 @@ Result<Appended> RedisStore::finished(Pending& pending, const KnownConversation&
     const auto uid = parse_log_id(std::string_view(hot).substr(0, 32));
     if (!uid) return fail(ErrorCode::internal, "Redis gave a header that is none");
     Header header;
-    if (reply.items.size() > 5 && !reply.items[5].items.empty())
-        header = read_header(reply.items[5], *uid).header;
-    else if (at.header)
+    if (reply.items.size() > 5 && !reply.items[5].items.empty()) {
+        PAL_TRY(cold, read_header(reply.items[5], *uid));
+        header = std::move(cold.header);
+    } else if (at.header) {
         header = *at.header;
+    }
     if (!apply_hot(header, hot))
         return fail(ErrorCode::internal, "Redis gave a header that is none");
     KnownConversation known{.place = {at.place.tag, *uid},

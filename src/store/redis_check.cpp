@@ -1,5 +1,6 @@
 // What is under the prefix, by its keys: contents, and what they say against each other. Headers
 // count; names, pointers and listings follow them and can be written anew.
+#include <map>
 #include <set>
 #include <thread>
 
@@ -14,16 +15,6 @@ namespace {
 
 // So long after the first look nothing that was half written then still is.
 constexpr auto second_look = std::chrono::milliseconds(100);
-
-// A prefix may hold what SCAN takes for a pattern.
-std::string pattern_of(std::string_view prefix) {
-    std::string out;
-    for (const char c : prefix) {
-        if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) out += '\\';
-        out += c;
-    }
-    return out + ":{*";
-}
 
 std::optional<RedisPlace> place_of(const std::string& tag, std::string_view rest) {
     const auto log = parse_log_id(rest.substr(2));
@@ -58,7 +49,7 @@ Result<void> RedisStore::each_key(
                     "cluster=1",
                     "store");
     const std::size_t begin = options_.prefix.size() + 2;
-    return client_->each_key(pattern_of(options_.prefix), [&](const std::string& key) {
+    return client_->each_key(glob_escaped(options_.prefix) + ":{*", [&](const std::string& key) {
         const std::size_t end = key.find("}:", begin);
         if (end != key.npos) visit(key.substr(begin, end - begin), key.substr(end + 2));
     });
@@ -81,6 +72,8 @@ struct RedisStore::Census {
     std::set<std::pair<std::string, LogId>> headers, lists;  // logs that have one, or entries
     std::set<std::string> listings;                          // keys
     std::set<std::string> spaces;                            // tags
+    std::set<std::string> sharing;                           // tags that have bodies or uses
+    std::set<std::string> families;                          // tags that have a set of logs
 };
 
 Result<RedisStore::Census> RedisStore::take_census() {
@@ -88,6 +81,8 @@ Result<RedisStore::Census> RedisStore::take_census() {
     PAL_CHECK(each_key([&](const std::string& tag, const std::string& rest) {
         if (is_listing(tag, rest)) census.listings.insert(key(tag, rest));
         if (space_of(tag, rest)) census.spaces.insert(tag);
+        if (rest == "b" || rest == "s") census.sharing.insert(tag);
+        if (rest == "t") census.families.insert(tag);
         const bool header = rest.starts_with("h:");
         if (!header && !rest.starts_with("e:") && !rest.starts_with("p:")) return;
         const auto place = place_of(tag, rest);
@@ -102,6 +97,8 @@ struct RedisStore::Check {
     CheckReport& report;
     ChainCheck chain;
     std::vector<RedisPlace> suspects;
+    std::set<std::string> foreign = {};  // keys of listings that are none
+    std::set<std::string> forked = {};   // tags under which there are forks
 
     bool wants(const std::string& tenant) const {
         return tenants.empty() || tenants.contains(tenant);
@@ -120,14 +117,23 @@ struct RedisStore::Faults {
     bool any() const { return name || pointer || listings > 0; }
 };
 
+// Into those listings that are some.
+std::vector<RedisCommand> RedisStore::writes_of(const TreeLog& log, const RedisPlace& place,
+                                                const Check& check) const {
+    std::vector<RedisCommand> writes = listing_writes(log.header, place, nullptr);
+    std::erase_if(writes, [&](const RedisCommand& one) { return check.foreign.contains(one.key); });
+    return writes;
+}
+
 // Of one that lost its name to live on in its forks only the pointer counts.
-Result<RedisStore::Faults> RedisStore::faults_of(const TreeLog& log, const RedisPlace& place) {
+Result<RedisStore::Faults> RedisStore::faults_of(const TreeLog& log, const RedisPlace& place,
+                                                 const Check& check) {
     const std::string name_tag = tag_of(log.header.name);
     const std::string n = key(name_tag, "n"), u = key(hex(place.log), "u");
     std::vector<RedisCommand> commands{{.key = u, .words = {"GET", u}}};
     if (log.named()) {
         commands.push_back({.key = n, .words = {"GET", n}});
-        for (const RedisCommand& write : listing_writes(log.header, place, nullptr))
+        for (const RedisCommand& write : writes_of(log, place, check))
             commands.push_back({.key = write.key, .words = {"ZSCORE", write.key, write.words[3]}});
     }
     PAL_TRY(replies, client_->run_all(commands));
@@ -143,7 +149,8 @@ Result<RedisStore::Faults> RedisStore::faults_of(const TreeLog& log, const Redis
 }
 
 // The name only where it is free.
-Result<void> RedisStore::mend(const TreeLog& log, const RedisPlace& place, Faults& faults) {
+Result<void> RedisStore::mend(const TreeLog& log, const RedisPlace& place, const Faults& faults,
+                              const Check& check) {
     const std::string name_tag = tag_of(log.header.name), uid = hex(place.log);
     const std::string n = key(name_tag, "n"), u = key(uid, "u"), h = key(place.tag, "h:" + uid);
     if (faults.name && faults.name_has.empty()) {
@@ -160,35 +167,135 @@ Result<void> RedisStore::mend(const TreeLog& log, const RedisPlace& place, Fault
     if (faults.pointer)
         PAL_CHECK(
             client_->run({.key = u, .words = {"SET", u, place.tag}, .effect = Effect::writes}));
-    if (faults.listings > 0)
-        PAL_CHECK(client_->run_all(listing_writes(log.header, place, nullptr)));
+    if (faults.listings > 0) PAL_CHECK(client_->run_all(writes_of(log, place, check)));
     return {};
 }
 
 // What is being written while we look is not damaged: at the first look it is a suspect only.
 Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool first_look) {
-    PAL_TRY(found, read_log(place.tag, place.log, nullptr, {}));
+    const auto read = read_log(place.tag, place.log, nullptr, {});
+    if (!read && read.error().code == ErrorCode::internal)
+        return first_look ? note_torn(place, read.error(), check) : Result<void>{};
+    PAL_TRY(found, read);
     if (!found) return {};
-    TreeLog& log = found->log;
+    const TreeLog& log = found->log;
     if (!check.wants(log.header.name.tenant)) return {};
+    if (log.header.parent) check.forked.insert(place.tag);
     if (log.named() && expired(log.header, found->now)) return {};
-    PAL_TRY(faults, faults_of(log, place));
+    PAL_TRY(faults, faults_of(log, place, check));
     if (faults.any() && first_look) {
         check.suspects.push_back(place);
         return {};
     }
-    if (check.repair && faults.any()) PAL_CHECK(mend(log, place, faults));
+    if (check.repair && faults.any()) PAL_CHECK(mend(log, place, faults, check));
     note_faults(log, faults, check);
     places_.keep(place.log, place.tag);  // without its pointer nothing of it could be read
     return {};
 }
 
+// Nothing of it can be read; it is counted all the same.
+Result<void> RedisStore::note_torn(const RedisPlace& place, const Error& why, Check& check) {
+    const std::string uid = hex(place.log);
+    const std::string h = key(place.tag, "h:" + uid), e = key(place.tag, "e:" + uid);
+    PAL_TRY(kind, client_->run({.key = h, .words = {"TYPE", h}}));
+    if (kind.text != "hash") {
+        check.note("damaged", shown(place), why.message);
+        return {};
+    }
+    PAL_TRY(fields, client_->run({.key = h, .words = {"HGETALL", h}}));
+    const std::string fault = header_fault(fields);
+    if (fault.empty() || fields.items.empty()) return {};  // it was written anew, or is gone
+    PAL_TRY(length, client_->run({.key = e, .words = {"LLEN", e}}));
+    const std::string* name = field_of(fields, "name");
+    const auto id = name ? name_of(*name) : std::nullopt;
+    std::string message = "the header of log " + uid + " " + fault + "; " +
+                          std::to_string(length.number) + " entries of it are there";
+    bool mended = false;
+    if (check.repair) {
+        PAL_TRY(done, mend_header(place, fields));
+        mended = done;
+        message += done ? "; it was made whole again from what is left"
+                        : "; what it lacks cannot be made anew";
+    }
+    check.note("damaged", id ? id->id : uid, std::move(message));
+    if (mended) return check_place(place, check, true);
+    ++check.report.logs;
+    return {};
+}
+
 // A log without a name is reached from its forks.
 Result<void> RedisStore::check_entries(const RedisPlace& place, Check& check) {
-    PAL_TRY(found, read_log(place.tag, place.log, nullptr, {}));
+    const auto read = read_log(place.tag, place.log, nullptr, {});
+    if (!read && read.error().code == ErrorCode::internal) return {};  // it was told
+    PAL_TRY(found, read);
     if (!found || !found->log.named() || expired(found->log.header, found->now)) return {};
     if (!check.wants(found->log.header.name.tenant)) return {};
     return check.chain.run(std::move(found->log.header));
+}
+
+// Under which name people know a tag: that of the conversation that it began with.
+Result<void> RedisStore::check_family(const std::string& tag, const std::vector<std::string>& uids,
+                                      Check& check) {
+    PAL_TRY(faults, look_beside(check.repair ? scripts_.gather_family : scripts_.look_at_family,
+                                tag, uids, check.repair ? "all" : ""));
+    const std::string where = name_of(tag).value_or(ConversationId{"", tag}).id;
+    const std::string done = check.repair ? "; it was put back" : "";
+    if (faults.first > 0)
+        check.note("family", where,
+                   "the set of its forks lacks " + std::to_string(faults.first) +
+                       " logs: what they share with others is not guarded" + done);
+    if (faults.second > 0)
+        check.note("family", where,
+                   "of " + std::to_string(faults.second) +
+                       " logs the count of forks is not that of the forks that are there" +
+                       (check.repair ? "; it was set right" : ""));
+    return {};
+}
+
+Result<void> RedisStore::check_uses(const std::string& tag, const std::vector<std::string>& uids,
+                                    Check& check) {
+    PAL_TRY(faults, look_beside(check.repair ? scripts_.mend_uses : scripts_.look_at_uses, tag,
+                                uids, check.repair ? "all" : ""));
+    const std::string where = name_of(tag).value_or(ConversationId{"", tag}).id;
+    if (faults.first > 0)
+        check.note("bodies", where,
+                   "of " + std::to_string(faults.first) +
+                       " large payloads it is not noted that they are used" +
+                       (check.repair ? "; it was noted" : ""));
+    if (faults.second > 0)
+        check.note("bodies", where,
+                   std::to_string(faults.second) + " large payloads are used by no entry" +
+                       (check.repair ? "; they were removed" : ""));
+    return {};
+}
+
+// What lies beside the logs of each tag, of which all headers were seen.
+Result<void> RedisStore::check_beside(const Census& census, Check& check) {
+    std::map<std::string, std::vector<std::string>> tags;
+    check.forked.insert(census.families.begin(), census.families.end());
+    for (const auto& [tag, log] : census.headers)
+        if (check.forked.contains(tag) || census.sharing.contains(tag))
+            tags[tag].push_back(hex(log));
+    for (const auto& [tag, uids] : tags) {
+        if (!check.wants(name_of(tag))) continue;
+        if (check.forked.contains(tag)) PAL_CHECK(check_family(tag, uids, check));
+        if (census.sharing.contains(tag)) PAL_CHECK(check_uses(tag, uids, check));
+    }
+    return {};
+}
+
+// A key of somebody else's under the name of a listing: it is told once and left alone.
+Result<void> RedisStore::find_foreign(const Census& census, Check& check) {
+    for (const std::string& in : census.listings) {
+        PAL_TRY(kind, client_->run({.key = in, .words = {"TYPE", in}}));
+        if (kind.text == "zset" || kind.text == "none") continue;
+        check.foreign.insert(in);
+        check.note("listing", in,
+                   "holds a " + kind.text +
+                       ", which is not ours, so nothing is listed by it; rename or delete that "
+                       "key, then `pal doctor --repair` writes it anew");
+    }
+    return {};
 }
 
 void RedisStore::note_faults(const TreeLog& log, const Faults& faults, Check& check) {
@@ -272,16 +379,19 @@ Result<CheckReport> RedisStore::check_keys(std::span<const std::string> tenants,
     PAL_TRY(census, take_census());
     CheckReport report;
     Check check{{tenants.begin(), tenants.end()}, repair, report, ChainCheck(*this, report), {}};
+    PAL_CHECK(find_foreign(census, check));
     for (const auto& [tag, log] : census.headers)
         if (check.wants(name_of(tag))) PAL_CHECK(check_place({tag, log}, check, true));
     std::this_thread::sleep_for(second_look);
     for (const RedisPlace& place : check.suspects) PAL_CHECK(check_place(place, check, false));
+    PAL_CHECK(check_beside(census, check));
     for (const auto& [tag, log] : census.headers)
         if (check.wants(name_of(tag))) PAL_CHECK(check_entries({tag, log}, check));
     for (const auto& [tag, log] : census.lists)
         if (check.wants(name_of(tag)) && !census.headers.contains({tag, log}))
             PAL_CHECK(check_orphan({tag, log}, check));
     for (const std::string& in : census.listings) {
+        if (check.foreign.contains(in)) continue;
         const std::size_t tag = options_.prefix.size() + 2;
         const auto tenant = name_of(in.substr(tag, in.find("}:", tag) - tag));
         if (!tenant || check.wants(tenant->id)) PAL_CHECK(check_listing(in, check));

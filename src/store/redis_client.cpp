@@ -33,6 +33,9 @@ constexpr ReplyCode reply_codes[] = {
     {"NOREPLICAS", ErrorCode::unavailable,
      "fewer replicas are connected than its min-replicas-to-write asks for; reads go on"},
     {"BUSY", ErrorCode::unavailable},
+    {"WRONGTYPE", ErrorCode::internal,
+     "somebody else's value is there under a name of ours: rename or delete that key, or keep the "
+     "store apart with ?prefix=NAME in the setting `store`"},
     {"MOVED", ErrorCode::unavailable},
     {"ASK", ErrorCode::unavailable},
 };
@@ -62,9 +65,13 @@ std::string sha1_hex(std::string_view text) {
 
 RedisScript::RedisScript(std::string text_) : text(std::move(text_)), sha(sha1_hex(text)) {}
 
-Error error_of_redis(const RedisReply& reply) {
+Error error_of_redis(const RedisReply& reply, const RedisCommand* asked) {
     std::string text = "Redis: " + reply.text;
+    // A script says where it was, which tells nobody anything.
+    if (reply.is_error("WRONGTYPE")) text.resize(std::min(text.find(" script: "), text.size()));
     while (text.ends_with('.')) text.pop_back();
+    if (asked && reply.is_error("WRONGTYPE"))
+        text += (asked->script ? " (a key of the same tag as " : " (") + asked->key + ")";
     for (const ReplyCode& row : reply_codes) {
         if (!reply.is_error(row.word)) continue;
         if (!row.advice.empty()) text += "; " + std::string(row.advice);
@@ -257,7 +264,7 @@ Result<RedisReply> RedisClient::run(const RedisCommand& command) {
         const bool whole = reply->is_error("NOSCRIPT") && !at.whole;
         const bool later =
             reply->is_error("MOVED") || reply->is_error("ASK") || is_transient(*reply);
-        if (!whole && !(later && in_time)) return std::unexpected(error_of_redis(*reply));
+        if (!whole && !(later && in_time)) return std::unexpected(error_of_redis(*reply, &command));
         (void)follow(at, std::move(*reply));
     }
 }

@@ -85,6 +85,6 @@ private:
 };
 
 // For people and programs: what an error reply means.
-Error error_of_redis(const RedisReply& reply);
+Error error_of_redis(const RedisReply& reply, const RedisCommand* asked = nullptr);
 
 }  // namespace palimpsest

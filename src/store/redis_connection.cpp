@@ -23,9 +23,13 @@ Result<std::unique_ptr<RedisConnection>> RedisConnection::open(const RedisOption
     auto stream = Stream::connect(url, options.ca_file, std::nullopt, patience);
     if (!stream) {
         const bool nobody = stream.error().message.find("refused") != std::string::npos;
+        const bool doubted = stream.error().message.find("certificate") != std::string::npos;
         if (nobody)
             stream.error().message +=
                 "; is Redis running there? The setting `store` names its place";
+        else if (options.tls && !doubted)
+            stream.error().message +=
+                "; if Redis speaks without TLS there, the setting `store` begins with redis:";
         return std::unexpected(std::move(stream).error());
     }
     std::unique_ptr<RedisConnection> made(new RedisConnection(std::move(*stream), options, node));
@@ -41,9 +45,20 @@ Result<void> RedisConnection::greet(const RedisOptions& options) {
         commands.push_back({"AUTH", options.user, options.password});
     if (options.database != 0) commands.push_back({"SELECT", std::to_string(options.database)});
     commands.push_back({"PING"});
-    PAL_TRY(replies, run(commands, Effect::reads));
+    auto got = run(commands, Effect::reads);
+    if (!got && !options.tls && got.error().message.find("timed out") == std::string::npos)
+        got.error().message +=
+            "; if Redis speaks TLS there, the setting `store` begins with rediss:";
+    PAL_TRY(replies, std::move(got));
     for (const RedisReply& reply : replies) {
         if (!reply.is_error()) continue;
+        if (reply.text.find("DB index") != std::string::npos)
+            return fail(ErrorCode::invalid_request,
+                        "Redis at " + node_.text() + " has no database " +
+                            std::to_string(options.database) +
+                            ": name another behind the slash in the setting `store`; CONFIG GET "
+                            "databases tells how many it has, counted from 0",
+                        "store");
         const bool refused =
             reply.is_error("WRONGPASS") || reply.is_error("NOAUTH") || reply.is_error("NOPERM");
         return fail(refused ? ErrorCode::unauthorized : ErrorCode::unavailable,

@@ -112,9 +112,9 @@ Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& me
     PAL_TRY(replies, client_->run_all(commands));
     std::vector<Header> headers;
     for (std::size_t i = 0; i < members.size(); ++i) {
-        TreeLog log = read_header(replies[i], members[i].place.log);
-        const bool there = !replies[i].items.empty() && log.named();
-        if (!there) continue;
+        if (replies[i].items.empty()) continue;
+        PAL_TRY(log, read_header(replies[i], members[i].place.log));
+        if (!log.named()) continue;
         const bool placed = query.owner || std::cmp_equal(score_of(log.header, query.sort),
                                                           std::llround(members[i].score));
         if (!placed) put_right(members[i], log, query);
@@ -199,7 +199,7 @@ Result<Page> RedisStore::list_owned(const ListQuery& query) {
 Result<Page> RedisStore::list_forks(const ListQuery& query) {
     PAL_TRY(tag, tag_of_log(*query.children_of));
     if (!tag) return Page{};
-    PAL_TRY(tree, load_tree(*tag, *query.children_of));
+    PAL_TRY(tree, load_tree(*tag, {*query.children_of}));
     std::vector<Header> headers;
     for (const LogId& fork : tree.logs.children_of(*query.children_of))
         if (auto header = tree.logs.as_of(fork, tree.now)) headers.push_back(std::move(*header));
@@ -213,6 +213,21 @@ Result<Page> RedisStore::list(const ListQuery& query) {
 }
 
 // ---- expiry -------------------------------------------------------------------------------------
+
+// True: it has expired and went.
+Result<bool> RedisStore::sweep_one(const std::string& in, const std::string& member,
+                                   const NameKey& at, Time now) {
+    PAL_TRY(found, read_log(at.place.tag, at.place.log, nullptr, {}));
+    const bool named = found && found->log.named();
+    if (named && expired(found->log.header, found->now)) return settle(at.place.tag, at.place.log);
+    if (named && found->log.header.expires) {
+        const std::int64_t minute = ms_of(*found->log.header.expires) / minute_ms;
+        if (minute > ms_of(now) / minute_ms) PAL_CHECK(come_back_at(in, member, minute));
+    } else {
+        PAL_CHECK(forget_expired(in, member, at, !found));
+    }
+    return false;
+}
 
 Result<std::size_t> RedisStore::sweep_shard(unsigned shard, std::size_t limit) {
     const std::string in = key("x" + std::to_string(shard), "x");
@@ -230,17 +245,12 @@ Result<std::size_t> RedisStore::sweep_shard(unsigned shard, std::size_t limit) {
         }
         const auto place = parse_name_key(item.text, "");
         if (!place) continue;
-        PAL_TRY(found, read_log(place->place.tag, place->place.log, nullptr, {}));
-        const bool named = found && found->log.named();
-        if (named && expired(found->log.header, found->now)) {
-            PAL_TRY(gone, settle(place->place.tag, place->place.log));
-            if (gone) ++went;
-        } else if (named && found->log.header.expires) {
-            const std::int64_t minute = ms_of(*found->log.header.expires) / minute_ms;
-            if (minute > ms_of(now) / minute_ms) PAL_CHECK(come_back_at(in, item.text, minute));
-        } else {
-            PAL_CHECK(forget_expired(in, item.text, *place, !found));
-        }
+        const auto gone = sweep_one(in, item.text, *place, now);
+        if (gone && *gone) ++went;
+        if (gone) continue;
+        // What is damaged stays, and stands in nobody's way: it is looked at again in an hour.
+        if (gone.error().code != ErrorCode::internal) return std::unexpected(gone.error());
+        PAL_CHECK(come_back_at(in, item.text, ms_of(now) / minute_ms + 60));
     }
     return went;
 }

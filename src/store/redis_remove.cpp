@@ -82,7 +82,7 @@ Result<RedisReply> RedisStore::change_tree(const std::string& tag, const Tree& t
 // Nothing: the tree has changed meanwhile, or the log is not what it was taken for.
 Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const LogId& log,
                                                   bool has_expired) {
-    PAL_TRY(tree, load_tree(tag, log));
+    PAL_TRY(tree, load_whole_tree(tag, log));
     const TreeLog* found = tree.logs.find(log);
     if (!found || !found->named()) return Receipt{};
     if (expired(found->header, tree.now) != has_expired) return Receipt{};
@@ -126,7 +126,7 @@ Result<Receipt> RedisStore::erase(const ConversationId& name) {
 Result<std::optional<bool>> RedisStore::scrub_family(const std::string& tag,
                                                      std::span<const Replacement> replacements,
                                                      bool dry) {
-    PAL_TRY(tree, load_tree(tag, replacements.front().log));
+    PAL_TRY(tree, load_whole_tree(tag, replacements.front().log));
     std::vector<std::string> words{tree.version}, writes;
     std::set<LogId> logs;
     for (const Replacement& one : replacements) {

@@ -1,7 +1,9 @@
 #include "store/redis_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 #include "base/ids.h"
 #include "store/entry_guard.h"
@@ -62,40 +64,67 @@ std::string_view take_field(std::string_view& record) {
     return field;
 }
 
-void set_number(std::string_view text, std::uint64_t& number) {
-    number = number_of<std::uint64_t>(text).value_or(0);
+// False: it is no number.
+bool set_number(std::string_view text, std::uint64_t& number) {
+    const auto value = number_of<std::uint64_t>(text);
+    number = value.value_or(0);
+    return value.has_value();
 }
-void set_seq(std::string_view text, Seq& seq) {
-    set_number(text, seq.value);
+bool set_seq(std::string_view text, Seq& seq) {
+    return set_number(text, seq.value);
 }
-void set_time(std::string_view text, Time& time) {
-    time = time_of(number_of<std::int64_t>(text).value_or(0));
+bool set_time(std::string_view text, Time& time) {
+    const auto value = number_of<std::int64_t>(text);
+    time = time_of(value.value_or(0));
+    return value.has_value();
+}
+bool set_ttl(std::string_view text, std::optional<Duration>& ttl) {
+    const auto value = number_of<std::int64_t>(text);
+    ttl = Duration(value.value_or(0));
+    return value.has_value();
+}
+bool set_id(std::string_view text, std::string& id) {
+    auto name = name_of(text);
+    if (name) id = std::move(name->id);
+    return name.has_value();
 }
 
-void set_field(TreeLog& log, std::string_view name, const std::string& value) {
+// False: it holds what that field cannot hold.
+bool set_field(TreeLog& log, std::string_view name, const std::string& value) {
     Header& header = log.header;
-    if (name == "end") set_seq(value, header.end);
-    if (name == "basis") set_seq(value, header.basis);
-    if (name == "messages") set_number(value, header.messages);
-    if (name == "epoch") set_number(value, header.epoch);
-    if (name == "revision") set_number(value, header.revision);
-    if (name == "updated") set_time(value, header.updated);
-    if (name == "accessed") set_time(value, header.accessed);
-    if (name == "created") set_time(value, header.created);
-    if (name == "expires") set_time(value, header.expires.emplace());
-    if (name == "ttl") header.ttl = Duration(number_of<std::int64_t>(value).value_or(0));
+    if (name == "end") return set_seq(value, header.end);
+    if (name == "basis") return set_seq(value, header.basis);
+    if (name == "messages") return set_number(value, header.messages);
+    if (name == "epoch") return set_number(value, header.epoch);
+    if (name == "revision") return set_number(value, header.revision);
+    if (name == "updated") return set_time(value, header.updated);
+    if (name == "accessed") return set_time(value, header.accessed);
+    if (name == "created") return set_time(value, header.created);
+    if (name == "expires") return set_time(value, header.expires.emplace());
+    if (name == "ttl") return set_ttl(value, header.ttl);
+    if (name == "name") return set_id(value, header.name.id);
+    if (name == "parent") return (header.parent = parse_log_id(value)).has_value();
+    if (name == "base") return set_seq(value, header.base);
+    if (name == "base_basis") return set_seq(value, log.base_basis);
+    if (name == "base_messages") return set_number(value, log.base_messages);
     if (name == "tenant") header.name.tenant = value;
-    if (name == "name") header.name.id = name_of(value).value_or(ConversationId{}).id;
-    if (name == "parent") header.parent = parse_log_id(value);
-    if (name == "base") set_seq(value, header.base);
-    if (name == "base_basis") set_seq(value, log.base_basis);
-    if (name == "base_messages") set_number(value, log.base_messages);
     if (name == "owner") header.owner = value;
     if (name == "title") header.title = value;
     if (name == "prompt") header.system_prompt = value;
     if (name == "metadata") header.metadata = value;
     if (name == "policy") header.policy = value;
+    return true;
 }
+
+// Every header has these ...
+constexpr std::string_view lasting_fields[] = {"tenant",   "base",    "end",      "basis",
+                                               "messages", "epoch",   "revision", "created",
+                                               "updated",  "accessed"};
+// ... and all or none of each row: with a name, of a fork, with a time to live.
+constexpr std::array<std::string_view, 6> fields_together[] = {
+    {"name", "owner", "title", "prompt", "metadata", "policy"},
+    {"parent", "base_basis", "base_messages"},
+    {"ttl", "expires"}};
 
 }  // namespace
 
@@ -109,6 +138,15 @@ std::string escaped(std::string_view text) {
         out += '%';
         out += digits[static_cast<unsigned char>(c) >> 4U];
         out += digits[static_cast<unsigned char>(c) & 15U];
+    }
+    return out;
+}
+
+std::string glob_escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (std::string_view("*?[]\\^-").find(c) != std::string_view::npos) out += '\\';
+        out += c;
     }
     return out;
 }
@@ -137,12 +175,57 @@ std::optional<NameKey> parse_name_key(std::string raw, const std::string& own_ta
     return key;
 }
 
-TreeLog read_header(const RedisReply& fields, const LogId& log) {
+const std::string* field_of(const RedisReply& fields, std::string_view name) {
+    for (std::size_t i = 0; i + 1 < fields.items.size(); i += 2)
+        if (fields.at(i) == name) return &fields.at(i + 1);
+    return nullptr;
+}
+
+std::vector<std::string> lacking_fields(const RedisReply& fields) {
+    std::vector<std::string> lacking;
+    for (const std::string_view name : lasting_fields)
+        if (!field_of(fields, name)) lacking.emplace_back(name);
+    for (const auto& together : fields_together) {
+        std::vector<std::string> missing;
+        bool any = false;
+        for (const std::string_view name : together) {
+            if (name.empty()) continue;
+            if (field_of(fields, name))
+                any = true;
+            else
+                missing.emplace_back(name);
+        }
+        if (any) std::ranges::move(missing, std::back_inserter(lacking));
+    }
+    // What is above the beginning of a log was said in another.
+    const std::string* base = field_of(fields, "base");
+    if (base && *base != "0" && !field_of(fields, "parent") && !field_of(fields, "base_basis") &&
+        !field_of(fields, "base_messages"))
+        lacking.emplace_back("parent");
+    return lacking;
+}
+
+std::string header_fault(const RedisReply& fields) {
+    std::string fault;
+    for (const std::string& name : lacking_fields(fields))
+        fault += (fault.empty() ? "lacks `" : ", `") + name + "`";
+    TreeLog log;
+    for (std::size_t i = 0; fault.empty() && i + 1 < fields.items.size(); i += 2)
+        if (!set_field(log, fields.at(i), fields.at(i + 1)))
+            fault = "has no valid `" + fields.at(i) + "`";
+    return fault;
+}
+
+Result<TreeLog> read_header(const RedisReply& fields, const LogId& log) {
     TreeLog found;
     found.header.log = log;
-    for (std::size_t i = 0; i + 1 < fields.items.size(); i += 2)
-        set_field(found, fields.at(i), fields.at(i + 1));
-    return found;
+    bool whole = lacking_fields(fields).empty();
+    for (std::size_t i = 0; whole && i + 1 < fields.items.size(); i += 2)
+        whole = set_field(found, fields.at(i), fields.at(i + 1));
+    if (whole) return found;
+    return fail(ErrorCode::internal, "log " + hex(log) + " is damaged: its header " +
+                                         header_fault(fields) +
+                                         "; run `pal doctor` to see what is whole");
 }
 
 bool apply_hot(Header& header, std::string_view hot) {

@@ -15,6 +15,8 @@ namespace palimpsest {
 std::string tag_of(const ConversationId& name);
 std::string escaped(std::string_view text);
 std::optional<ConversationId> name_of(std::string_view tag);
+// A text that SCAN takes for nothing but itself.
+std::string glob_escaped(std::string_view text);
 
 // Where a log lives: the tag of its family's root.
 struct RedisPlace {
@@ -33,8 +35,15 @@ struct NameKey {
 };
 std::optional<NameKey> parse_name_key(std::string raw, const std::string& own_tag);
 
-// Fields and values, as HGETALL gives them.
-TreeLog read_header(const RedisReply& fields, const LogId& log);
+// Fields and values, as HGETALL gives them. `internal` when one is missing that every header of its
+// kind has, or holds what it cannot hold: a header is whole, or it is damaged.
+Result<TreeLog> read_header(const RedisReply& fields, const LogId& log);
+// The value of one field; null when there is none.
+const std::string* field_of(const RedisReply& fields, std::string_view name);
+// The fields that it lacks. Empty: all are there.
+std::vector<std::string> lacking_fields(const RedisReply& fields);
+// In words, behind "its header": "lacks `end`". Empty: it is whole.
+std::string header_fault(const RedisReply& fields);
 // "UID END BASIS MESSAGES EPOCH REVISION UPDATED ACCESSED EXPIRES TTL" over a header that has the
 // rest. False: it is not that.
 bool apply_hot(Header& header, std::string_view hot);

@@ -30,6 +30,18 @@ local function keys_of(uid, shares)
   end
   return keys
 end
+-- Entries of a log whose payloads are stored once: UID:SEQ and hash of each.
+local function each_use(uid, visit)
+  local below, E = redis.call('HGET', base .. 'h:' .. uid, 'base'), base .. 'e:' .. uid
+  for from = 0, below and redis.call('LLEN', E) - 1 or -1, 500 do
+    for j, record in ipairs(redis.call('LRANGE', E, from, from + 499)) do
+      local at = from + j - 1
+      local hash = string.match(record, '^%d+:%-?%d+:%d+:2:') and
+                   redis.call('LINDEX', base .. 'p:' .. uid, at)
+      if hash then visit(uid .. ':' .. num(below + at + 1), hash) end
+    end
+  end
+end
 local function named(key)
   for _, one in ipairs(KEYS) do
     if one == key then return true end
@@ -48,7 +60,21 @@ constexpr const char* append_text = R"lua(
 local uid, made = A[3], A[14]
 local H, K = base .. 'h:' .. uid, base .. 'k:' .. uid .. ':'
 local h = redis.call('HMGET', H, 'name', 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
-                     'expires', 'ttl', 'native', 'tree', 'base', 'shares')
+                     'expires', 'ttl', 'native', 'tree', 'base', 'shares', 'accessed', 'created',
+                     'parent', 'forks')
+-- Of a header that has a name: 16 fields are always there, a fork has 3 more.
+local function torn()
+  for _, at in ipairs({2, 3, 4, 5, 6, 7, 12, 14, 15}) do
+    if not tonumber(h[at] or '') then return true end
+  end
+  local count = 16 + (h[16] and 3 or 0)
+  for _, at in ipairs({8, 9, 10, 11, 13, 17}) do count = count + (h[at] and 1 or 0) end
+  for _, at in ipairs({8, 9}) do
+    if h[at] and not tonumber(h[at]) then return true end
+  end
+  return redis.call('HLEN', H) < count or (not h[8]) ~= (not h[9]) or
+         (h[12] ~= '0' and not h[16])
+end
 local day = math.floor(now / 86400000)
 local function header()
   local hot = redis.call('HMGET', H, 'end', 'basis', 'messages', 'epoch', 'revision', 'updated',
@@ -67,6 +93,7 @@ if made ~= '' then
   h = {A[4], '0', '0', '0', '0', '0', '0', false, false, false, false, '0', false}
 else
   if h[1] ~= A[4] then return {A[1], 'absent'} end
+  if torn() then return {A[1], 'damaged', redis.call('HGETALL', H)} end
   if h[8] and tonumber(h[8]) <= now then return {A[1], 'expired', uid} end
   if A[5] ~= '' then
     local o = redis.call('HGET', K .. num(day), A[5]) or redis.call('HGET', K .. num(day - 1), A[5])
@@ -159,7 +186,10 @@ if made == 'fork' then
   tree = '1'
   put('tree', '1')
   local P = base .. 'h:' .. A[17]
-  if redis.call('EXISTS', P) == 1 then redis.call('HSET', P, 'tree', '1', 'native', '0') end
+  if redis.call('EXISTS', P) == 1 then
+    redis.call('HSET', P, 'tree', '1', 'native', '0')
+    redis.call('HINCRBY', P, 'forks', 1)
+  end
   for _, key in ipairs(keys_of(A[17], true)) do redis.call('PERSIST', key) end
   if redis.call('GET', N) == A[17] then redis.call('PERSIST', N) end
 end
@@ -167,13 +197,13 @@ end
 if shares and not h[13] then
   put('shares', '1')
   if not tree and redis.call('EXISTS', base .. 't') == 1 then
-    tree = '1'
-    put('tree', '1')
+    tree = '2'
+    put('tree', '2')
   end
 end
 if ttl then put('expires', num(now + ttl)) end
 -- The server itself forgets a conversation without forks an hour after it has expired.
-local native = tonumber(h[10] or '0')
+local native = tonumber(h[10] or '0') or 0
 if ttl and not tree and (fresh or now + ttl > native) then
   local slack = math.max(60000, math.floor(ttl / 10))
   put('native', num(now + ttl + slack))
@@ -209,7 +239,11 @@ constexpr const char* read_text = R"lua(
 local uid = A[3]
 local H = base .. 'h:' .. uid
 local h = redis.call('HMGET', H, 'base', 'end')
-if not h[1] then return {A[1], 'absent'} end
+if not tonumber(h[1] or '') or not tonumber(h[2] or '') then
+  local torn = redis.call('HGETALL', H)
+  if #torn == 0 then return {A[1], 'absent'} end
+  return {A[1], 'ok', num(now), torn}
+end
 if #A > 8 then
   local have = lost(uid, h[1], h[2])
   if have then return {A[1], 'short', have, h[2]} end
@@ -299,7 +333,7 @@ local i = 4
 while i <= #A do
   local step, uid = A[i], A[i + 1]
   local H = base .. 'h:' .. uid
-  if redis.call('EXISTS', H) == 0 then return {A[1], 'moved'} end
+  if not tonumber(redis.call('HGET', H, 'base') or '') then return {A[1], 'moved'} end
   if step == 'L' or step == 'X' then
     local h = redis.call('HMGET', H, 'name', 'expires')
     local expired = h[2] and tonumber(h[2]) <= now
@@ -343,6 +377,8 @@ while i <= #A do
   elseif step == 'D' then
     cut[uid], removes = 0, true
     went[#went + 1] = redis.call('LLEN', E)
+    local above = base .. 'h:' .. (redis.call('HGET', H, 'parent') or '')
+    if redis.call('HEXISTS', above, 'forks') == 1 then redis.call('HINCRBY', above, 'forks', -1) end
     redis.call('DEL', unpack(keys_of(uid)))
     drop_keys(uid)
     redis.call('SREM', base .. 't', uid)
@@ -357,21 +393,30 @@ while i <= #A do
   end
   i = i + 2 + sizes[step]
 end
-local uses = removes and redis.call('HGETALL', base .. 's') or {}
-local used, less = {}, false
-for j = 1, #uses, 2 do
+local uses, used, idle = redis.call('HGETALL', base .. 's'), {}, {}
+for j = 1, removes and #uses or 0, 2 do
   local uid, seq = string.match(uses[j], '^(%x+):(%d+)$')
   if replaced[uses[j]] or (cut[uid] and tonumber(seq) > cut[uid]) then
     redis.call('HDEL', base .. 's', uses[j])
-    less = true
   else
     used[uses[j + 1]] = true
   end
 end
-if less then
-  for _, hash in ipairs(redis.call('HKEYS', base .. 'b')) do
-    if not used[hash] then redis.call('HDEL', base .. 'b', hash) end
+for _, hash in ipairs(removes and redis.call('HKEYS', base .. 'b') or {}) do
+  if not used[hash] then idle[#idle + 1] = hash end
+end
+-- Before a body goes, the entries themselves are asked: `s` may have lost one of its uses.
+for _, key in ipairs(#idle > 0 and KEYS or {}) do
+  local uid = string.match(key, '}:h:(%x+)$')
+  if uid and redis.call('HEXISTS', key, 'shares') == 1 then
+    each_use(uid, function(use, hash)
+      used[hash] = true
+      redis.call('HSETNX', base .. 's', use, hash)
+    end)
   end
+end
+for _, hash in ipairs(idle) do
+  if not used[hash] then redis.call('HDEL', base .. 'b', hash) end
 end
 if redis.call('EXISTS', base .. 't') == 1 then
   redis.call('INCR', base .. 'v')
@@ -408,11 +453,16 @@ RedisScript make_redis_script(std::string_view flags, std::string_view body) {
 // is freed by whoever erases; whoever makes one has written the uid before, which was refused.
 RedisScripts make_redis_scripts() {
     const RedisRecordTexts records = redis_record_texts();
+    const RedisFamilyTexts families = redis_family_texts();
     return {.append = make_redis_script("", append_text),
             .read = make_redis_script("no-writes", read_text),
             .tree = make_redis_script("no-writes", tree_text),
             .change = make_redis_script("allow-oom", change_text),
             .claim = make_redis_script("allow-oom", claim_text),
+            .look_at_family = make_redis_script("no-writes", families.gather),
+            .gather_family = make_redis_script("allow-oom", families.gather),
+            .look_at_uses = make_redis_script("no-writes", families.uses),
+            .mend_uses = make_redis_script("allow-oom", families.uses),
             .draw = make_redis_script("allow-oom", records.draw),
             .put_record = make_redis_script("", records.put),
             .put_small_record = make_redis_script("allow-oom", records.put),

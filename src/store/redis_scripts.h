@@ -11,7 +11,9 @@ struct RedisScripts {
     RedisScript tree;    // the logs that share a tag, and the version of their tree
     RedisScript change;  // what became of a tree: names taken, logs trimmed, gone, scrubbed
     RedisScript claim;   // a name key from one value to another
-    RedisScript draw;    // a version for a record
+    RedisScript look_at_family, gather_family;  // what the set of a family's logs has lost
+    RedisScript look_at_uses, mend_uses;        // what the uses of bodies have lost
+    RedisScript draw;                           // a version for a record
     RedisScript put_record;
     RedisScript put_small_record;  // the same, also while memory is full
     RedisScript list_records;
@@ -26,5 +28,10 @@ struct RedisRecordTexts {
     std::string_view put, list, prune, draw;
 };
 RedisRecordTexts redis_record_texts();
+
+struct RedisFamilyTexts {
+    std::string_view gather, uses;
+};
+RedisFamilyTexts redis_family_texts();
 
 }  // namespace palimpsest

@@ -91,7 +91,13 @@ Result<std::optional<NameKey>> RedisStore::name_key(const std::string& tag) {
     const std::string n = key(tag, "n");
     PAL_TRY(reply, client_->run({.key = n, .words = {"GET", n}}));
     if (reply.is_nil()) return std::nullopt;
-    return parse_name_key(reply.text, tag);
+    auto name = parse_name_key(reply.text, tag);
+    if (name) return name;
+    return fail(ErrorCode::internal,
+                "the key " + n +
+                    " holds what is no name of ours: rename or delete it, or keep the store apart "
+                    "with ?prefix=NAME in the setting `store`; `pal doctor --repair` then puts a "
+                    "name back that was lost");
 }
 
 Result<std::optional<std::string>> RedisStore::tag_of_log(const LogId& log) {
@@ -104,11 +110,13 @@ Result<std::optional<std::string>> RedisStore::tag_of_log(const LogId& log) {
 }
 
 // The uids first, then all of them at once: none that is on its way to another node is missed.
-Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag, const LogId& log) {
+Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag,
+                                               std::initializer_list<LogId> logs) {
     const std::string t = key(tag, "t");
     for (int i = 0; i < 100; ++i) {
         PAL_TRY(members, client_->run({.key = t, .words = {"SMEMBERS", t}}));
-        std::set<std::string> uids{hex(log)};
+        std::set<std::string> uids;
+        for (const LogId& log : logs) uids.insert(hex(log));
         for (const RedisReply& member : members.items) uids.insert(member.text);
         std::vector<std::string> keys, words;
         for (const std::string& uid : uids) {
@@ -119,13 +127,25 @@ Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag, const Log
         PAL_TRY(reply, call({scripts_.tree, tag, std::move(keys), std::move(words)}));
         if (reply.at(1) == "moved") continue;
         if (reply.items.size() < 3) return odd_answer();
-        std::vector<TreeLog> all;
-        for (std::size_t at = 3; at + 1 < reply.items.size(); at += 2)
-            if (const auto uid = parse_log_id(reply.at(at)))
-                all.push_back(read_header(reply.items[at + 1], *uid));
-        return Tree{reply.at(1), time_of(number_in(reply.at(2))), ForkTree(all), all};
+        return read_tree(reply);
     }
     return fail(ErrorCode::unavailable, "others were faster every time; try again");
+}
+
+RedisStore::Tree RedisStore::read_tree(const RedisReply& reply) {
+    Tree tree{.version = reply.at(1), .now = time_of(number_in(reply.at(2)))};
+    for (std::size_t at = 3; at + 1 < reply.items.size(); at += 2) {
+        const auto uid = parse_log_id(reply.at(at));
+        if (!uid) continue;
+        auto log = read_header(reply.items[at + 1], *uid);
+        if (!log) tree.damage = log.error();
+        if (!log) continue;
+        const std::string* forks = field_of(reply.items[at + 1], "forks");
+        if (forks) tree.forks[*uid] = number_in(*forks);
+        tree.all.push_back(std::move(*log));
+    }
+    tree.logs = ForkTree(tree.all);
+    return tree;
 }
 
 Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string& tag,
@@ -155,7 +175,8 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
     if (reply.at(1) == "absent") return std::nullopt;
     if (reply.at(1) == "short") return entries_lost(log, reply);
     if (reply.items.size() < 4) return odd_answer();
-    Found found{read_header(reply.items[3], log), time_of(number_in(reply.at(2))), {}};
+    PAL_TRY(header, read_header(reply.items[3], log));
+    Found found{std::move(header), time_of(number_in(reply.at(2))), {}};
     for (std::size_t i = 4; i + 2 < reply.items.size(); i += 3) {
         const Seq seq{static_cast<std::uint64_t>(number_in(reply.at(i)))};
         PAL_TRY(entry, read_record(seq, reply.at(i + 1), reply.at(i + 2), query->content));
@@ -172,6 +193,7 @@ Result<void> RedisStore::check_not_lost(const RedisPlace& place) {
     PAL_TRY(there, client_->run_all({{.key = h, .words = {"EXISTS", h}},
                                      {.key = e, .words = {"EXISTS", e}},
                                      {.key = h, .words = {"EXISTS", h}}}));
+    if (there[0].number == 1) PAL_CHECK(read_log(place.tag, place.log, nullptr, {}));
     if (there[0].number == 1 || there[1].number == 0 || there[2].number == 1) return {};
     return fail(ErrorCode::internal,
                 "log " + hex(place.log) +
@@ -183,8 +205,9 @@ Result<void> RedisStore::check_not_lost(const RedisPlace& place) {
 Result<Header> RedisStore::living(const std::string& tag, const Found& found) {
     const Header& header = found.log.header;
     if (found.log.named() && !expired(header, found.now)) return header;
-    PAL_TRY(tree, load_tree(tag, header.log));
+    PAL_TRY(tree, load_tree(tag, {header.log}));
     if (auto kept = tree.logs.as_of(header.log, found.now)) return std::move(*kept);
+    if (tree.damage) return std::unexpected(*tree.damage);
     return no_log(header.log);
 }
 
@@ -218,8 +241,14 @@ Result<Header> RedisStore::head(const LogId& log) {
     PAL_TRY(tag, tag_of_log(log));
     if (!tag) return no_log(log);
     PAL_TRY(found, read_log(*tag, log, nullptr, {}));
-    if (!found) return no_log(log);
+    if (!found) return lost_or_absent({*tag, log});
     return living(*tag, *found);
+}
+
+std::unexpected<Error> RedisStore::lost_or_absent(const RedisPlace& place) {
+    const Result<void> lost = check_not_lost(place);
+    if (!lost) return std::unexpected(lost.error());
+    return no_log(place.log);
 }
 
 Result<std::vector<Entry>> RedisStore::read(const LogId& log, const ReadQuery& query) {
@@ -227,7 +256,7 @@ Result<std::vector<Entry>> RedisStore::read(const LogId& log, const ReadQuery& q
     PAL_TRY(tag, tag_of_log(log));
     if (!tag) return no_log(log);
     PAL_TRY(found, read_log(*tag, log, &query, {}));
-    if (!found) return no_log(log);
+    if (!found) return lost_or_absent({*tag, log});
     PAL_TRY(header, living(*tag, *found));
     if (header.end >= found->log.header.end) {
         PAL_CHECK(check_no_gap(header, query, found->entries));

@@ -6,6 +6,7 @@
 // the headers when they are read, and mended. Keys: docs/FORMATS.md. Scripts: redis_scripts.cpp.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 
 #include "palimpsest/store.h"
@@ -41,9 +42,10 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
-    // Looks at every key of the prefix: names, pointers, listings and records against the headers,
-    // and entries that have none. repair() writes anew what the headers say, and takes out of the
-    // listings what names no conversation.
+    // Looks at every key of the prefix: names, pointers, listings, families, uses of bodies and
+    // records against the headers and entries, headers that are torn, and entries that have none.
+    // repair() writes anew what headers and entries say, and takes out of the listings what names
+    // no conversation.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
@@ -73,12 +75,26 @@ private:
     Result<std::optional<NameKey>> name_key(const std::string& tag);
     Result<std::optional<std::string>> tag_of_log(const LogId& log);
     struct Tree {
-        std::string version;
-        Time now;
-        ForkTree logs;
-        std::vector<TreeLog> all;
+        std::string version = {};
+        Time now = {};
+        ForkTree logs = ForkTree({});
+        std::vector<TreeLog> all = {};
+        std::map<LogId, std::int64_t> forks = {};  // how many each had, as its header counts
+        std::optional<Error> damage = {};          // of a header, which is left out of the rest
     };
-    Result<Tree> load_tree(const std::string& tag, const LogId& log);
+    Result<Tree> load_tree(const std::string& tag, std::initializer_list<LogId> logs);
+    static Tree read_tree(const RedisReply& reply);
+    // For whoever takes away: all of the family, or an error. What the set of its logs has lost is
+    // found and put back first.
+    Result<Tree> load_whole_tree(const std::string& tag, const LogId& log);
+    // By their headers. Cost: a walk over all keys of the server.
+    Result<std::vector<std::string>> uids_under(const std::string& tag);
+    struct FamilyFaults {
+        std::int64_t first = 0, second = 0;  // see the scripts
+        bool any() const { return first + second > 0; }
+    };
+    Result<FamilyFaults> look_beside(const RedisScript& script, const std::string& tag,
+                                     const std::vector<std::string>& uids, std::string how);
     Result<RedisReply> change_tree(const std::string& tag, const Tree& tree,
                                    std::vector<std::string> words);
     struct Found {
@@ -90,6 +106,7 @@ private:
                                           const ReadQuery* query, std::optional<Seq> last);
     Result<Header> living(const std::string& tag, const Found& found);
     Result<void> check_not_lost(const RedisPlace& place);
+    std::unexpected<Error> lost_or_absent(const RedisPlace& place);
 
     // ---- append
     struct Pending;
@@ -137,11 +154,23 @@ private:
         const std::function<void(const std::string& tag, const std::string& rest)>& visit);
     Result<Census> take_census();
     Result<CheckReport> check_keys(std::span<const std::string> tenants, bool repair);
-    Result<Faults> faults_of(const TreeLog& log, const RedisPlace& place);
-    Result<void> mend(const TreeLog& log, const RedisPlace& place, Faults& faults);
+    std::vector<RedisCommand> writes_of(const TreeLog& log, const RedisPlace& place,
+                                        const Check& check) const;
+    Result<Faults> faults_of(const TreeLog& log, const RedisPlace& place, const Check& check);
+    Result<void> mend(const TreeLog& log, const RedisPlace& place, const Faults& faults,
+                      const Check& check);
+    Result<void> find_foreign(const Census& census, Check& check);
+    Result<void> check_beside(const Census& census, Check& check);
     Result<void> check_place(const RedisPlace& place, Check& check, bool first_look);
     Result<void> check_entries(const RedisPlace& place, Check& check);
     static void note_faults(const TreeLog& log, const Faults& faults, Check& check);
+    Result<void> note_torn(const RedisPlace& place, const Error& why, Check& check);
+    // False: what it lacks cannot be known.
+    Result<bool> mend_header(const RedisPlace& place, const RedisReply& fields);
+    Result<void> check_family(const std::string& tag, const std::vector<std::string>& uids,
+                              Check& check);
+    Result<void> check_uses(const std::string& tag, const std::vector<std::string>& uids,
+                            Check& check);
     Result<void> check_orphan(const RedisPlace& place, Check& check);
     Result<void> check_listing(const std::string& in, Check& check);
     Result<void> check_space(const std::string& tag, Check& check);
@@ -157,6 +186,8 @@ private:
     Result<void> scrub_tag(const std::string& tag, std::span<const Replacement> some, bool dry);
     Result<void> check_each(std::span<const Replacement> replacements);
     void forget_removed(const std::string& tag, const Tree& tree);
+    Result<bool> sweep_one(const std::string& in, const std::string& member, const NameKey& at,
+                           Time now);
     Result<std::size_t> sweep_shard(unsigned shard, std::size_t limit);
     Result<void> forget_expired(const std::string& in, const std::string& member, const NameKey& at,
                                 bool gone);

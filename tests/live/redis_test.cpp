@@ -47,6 +47,11 @@ TEST(redis_server, speaks_tls_to_whom_it_can_prove_itself) {
     const auto refused = open_store(url);
     ASSERT_FALSE(refused.has_value()) << "nobody vouches for that certificate";
     EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+    EXPECT_EQ(refused.error().message.find("redis:"), std::string::npos) << "it does speak TLS";
+    const auto plain = open_store("redis" + url.substr(6));
+    ASSERT_FALSE(plain.has_value());
+    EXPECT_NE(plain.error().message.find("begins with rediss:"), std::string::npos)
+        << plain.error().message;
     const auto store = open_good(url + "?ca=" + cert);
     EXPECT_TRUE(store->append({"t", "a"}, says("sealed on its way")).has_value());
     EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"sealed on its way"});
@@ -109,6 +114,11 @@ TEST(redis_server, is_refused_in_words_that_say_what_to_do) {
               std::string::npos);
     const std::string nobody = "redis://127.0.0.1:" + std::to_string(free_port()) + "/0";
     EXPECT_NE(said(nobody, ErrorCode::unavailable).find("is Redis running"), std::string::npos);
+    const std::string high = said(at_port(server, "", "999"), ErrorCode::invalid_request);
+    EXPECT_NE(high.find("CONFIG GET databases"), std::string::npos) << high;
+    std::string plain = at_port(server, "", "0?timeout=300ms");
+    const std::string tls = said(plain.replace(0, 5, "rediss"), ErrorCode::unavailable);
+    EXPECT_NE(tls.find("begins with redis:"), std::string::npos) << tls;
 }
 
 // Over the limit before anything is asked: every command that needs memory is refused.
@@ -207,7 +217,8 @@ TEST(redis_expiry, a_listing_is_right_when_the_server_itself_has_removed_convers
 }
 
 // A store with the conversations "a" and "b" of three messages each; `damage` is a command of
-// Redis, in which ENTRIES, PAYLOADS and INDEX stand for keys of "a".
+// Redis, in which ENTRIES and PAYLOADS stand for keys of "a", INDEX for a listing, NAME for the
+// name of "new".
 struct DamagedKeys {
     std::string url = unique(running().redis->url());
     std::unique_ptr<Store> store = open_good(url);
@@ -222,6 +233,7 @@ struct DamagedKeys {
         const std::map<std::string, std::string> keys{
             {"ENTRIES", base + "e:" + hex(log)},
             {"PAYLOADS", base + "p:" + hex(log)},
+            {"NAME", url.substr(url.find("prefix=") + 7) + ":{t/new}:n"},
             {"INDEX", url.substr(url.find("prefix=") + 7) + ":{i/t}:c"}};
         for (const auto& [word, name] : keys)
             if (const auto at = command.find(word); at != command.npos)
@@ -275,6 +287,32 @@ TEST(redis_damage, what_a_listing_should_not_name_is_told_and_goes_when_asked) {
     }
     EXPECT_EQ(keys.store->repair(tenants)->findings.size(), 1U) << "told and done";
     EXPECT_TRUE(keys.findings().empty());
+}
+
+// Somebody else's values under names of ours.
+TEST(redis_damage, values_of_others_are_named_with_their_keys) {
+    for (const char* command : {"set NAME foreign", "lpush NAME foreign"}) {
+        DamagedKeys keys;
+        keys.damage(command);
+        const auto appended = keys.store->append({"t", "new"}, says("one"));
+        ASSERT_FALSE(appended) << command;
+        EXPECT_EQ(appended.error().code, ErrorCode::internal) << appended.error().message;
+        EXPECT_NE(appended.error().message.find("{t/new}:n"), std::string::npos)
+            << appended.error().message;
+    }
+    DamagedKeys keys;
+    keys.damage("del INDEX");
+    keys.damage("set INDEX foreign");
+    const auto listed = keys.store->list({.tenant = "t", .sort = SortBy::created});
+    ASSERT_FALSE(listed);
+    EXPECT_NE(listed.error().message.find("{i/t}:c"), std::string::npos) << listed.error().message;
+    ASSERT_EQ(keys.findings().size(), 1U);
+    EXPECT_NE(keys.findings()[0].where.find("{i/t}:c"), std::string::npos);
+    const std::string tenants[] = {"t"};
+    EXPECT_EQ(keys.store->repair(tenants)->findings.size(), 1U) << "it is left alone";
+    keys.damage("del INDEX");
+    EXPECT_EQ(keys.store->repair(tenants)->findings.size(), 2U);
+    EXPECT_EQ(keys.store->list({.tenant = "t", .sort = SortBy::created})->headers.size(), 2U);
 }
 
 // The layout as PromptKit writes it, decomposed and as one text.

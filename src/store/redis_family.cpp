@@ -1,0 +1,69 @@
+// What a family of forks keeps beside its logs: the set of them, how many forks each has, who uses
+// which body. Headers and entries count; the rest is compared with them and written anew.
+#include <charconv>
+
+#include "base/ids.h"
+#include "store/redis_store.h"
+
+namespace palimpsest {
+namespace {
+
+std::int64_t number_in(const std::string& text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> RedisStore::uids_under(const std::string& tag) {
+    const std::string stem = key(tag, "h:");
+    std::vector<std::string> uids;
+    PAL_CHECK(client_->each_key(glob_escaped(stem) + "*", [&](const std::string& found) {
+        if (parse_log_id(found.substr(stem.size()))) uids.push_back(found.substr(stem.size()));
+    }));
+    return uids;
+}
+
+Result<RedisStore::FamilyFaults> RedisStore::look_beside(const RedisScript& script,
+                                                         const std::string& tag,
+                                                         const std::vector<std::string>& uids,
+                                                         std::string how) {
+    std::vector<std::string> keys{"n", "t", "v", "b", "s"}, words{std::move(how)};
+    for (const std::string& uid : uids) {
+        if (const auto log = parse_log_id(uid)) add_log_keys(*log, keys);
+        words.push_back(uid);
+    }
+    const Effect effect = words.front().empty() ? Effect::reads : Effect::writes;
+    PAL_TRY(reply, call({script, tag, std::move(keys), std::move(words), effect}));
+    return FamilyFaults{number_in(reply.at(1)), number_in(reply.at(2))};
+}
+
+Result<RedisStore::Tree> RedisStore::load_whole_tree(const std::string& tag, const LogId& log) {
+    for (const bool gathered : {false, true}) {
+        // Whoever has the name of the root now may share its bodies.
+        PAL_TRY(name, name_key(tag));
+        const LogId own = name && !name->linked ? name->place.log : log;
+        PAL_TRY(tree, load_tree(tag, {log, own}));
+        if (tree.damage) return std::unexpected(*tree.damage);
+        bool strayed = false, fewer = false;
+        for (const TreeLog& one : tree.all) {
+            const LogId& uid = one.header.log;
+            if (one.header.parent && !tree.logs.find(*one.header.parent)) strayed = true;
+            const auto forks = static_cast<std::int64_t>(tree.logs.children_of(uid).size());
+            if (tree.forks.contains(uid) && tree.forks[uid] > forks) fewer = true;
+        }
+        if (!strayed && !fewer) return tree;
+        if (gathered && !fewer) return tree;  // what it was forked from is lost for good
+        if (gathered) break;
+        PAL_TRY(uids, uids_under(tag));
+        PAL_CHECK(look_beside(scripts_.gather_family, tag, uids, "more"));
+    }
+    return fail(ErrorCode::internal,
+                "log " + hex(log) +
+                    " is damaged: a fork of its family is lost, and what they share would go with "
+                    "it; run `pal doctor` to see what is whole, and `pal doctor --repair` to give "
+                    "the fork up");
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,99 @@
+// Scripts that compare what a family keeps beside its logs (the set of them, how many forks each
+// has, who uses which body) with the headers and entries, and write it anew.
+#include "store/redis_scripts.h"
+
+namespace palimpsest {
+namespace {
+
+// ARGV 3 '' (look only), 'more' (puts back what is lost), 'all' (also lowers counts of forks that
+// nobody finds), then the uids under the tag. Gives how many logs the set lacks and how many counts
+// of forks are wrong.
+constexpr const char* gather_text = R"lua(
+local write, listed, uids, forks = A[3] ~= '', {}, {}, {}
+local function note(uid)
+  if listed[uid] == nil then uids[#uids + 1] = uid end
+  listed[uid] = listed[uid] or false
+end
+for i = 4, #A do note(A[i]) end
+for _, uid in ipairs(redis.call('SMEMBERS', base .. 't')) do
+  note(uid)
+  listed[uid] = true
+end
+local member = {}
+for _, uid in ipairs(uids) do
+  local parent = redis.call('HGET', base .. 'h:' .. uid, 'parent')
+  if parent then
+    forks[parent] = (forks[parent] or 0) + 1
+    member[uid], member[parent] = true, true
+  end
+end
+local lost, wrong = 0, 0
+for _, uid in ipairs(uids) do
+  local H = base .. 'h:' .. uid
+  local h = redis.call('HMGET', H, 'base', 'forks', 'tree')
+  if h[1] and member[uid] and (not listed[uid] or h[3] ~= '1') then
+    lost = lost + 1
+    if write then
+      redis.call('SADD', base .. 't', uid)
+      redis.call('HSET', H, 'tree', '1', 'native', '0')
+      for _, key in ipairs(keys_of(uid, true)) do redis.call('PERSIST', key) end
+      if redis.call('GET', N) == uid then redis.call('PERSIST', N) end
+    end
+  end
+  local has, says = forks[uid] or 0, tonumber(h[2] or '') or 0
+  if h[1] and has ~= says then
+    wrong = wrong + 1
+    if A[3] == 'all' or (write and has > says) then redis.call('HSET', H, 'forks', num(has)) end
+  end
+end
+if write and lost + wrong > 0 then redis.call('INCR', base .. 'v') end
+return {A[1], num(lost), num(wrong)}
+)lua";
+
+// ARGV 3 '' (look only) or 'all', then the uids under the tag. Gives how many uses are missing, and
+// how many bodies nobody uses. What belongs to a log that is not whole stays as it is.
+constexpr const char* uses_text = R"lua(
+local write, want, used, ends = A[3] ~= '', {}, {}, {}
+local missing, idle = 0, 0
+local have, all = {}, redis.call('HGETALL', base .. 's')
+for i = 1, #all, 2 do have[all[i]] = all[i + 1] end
+for i = 4, #A do
+  local uid = A[i]
+  local h = redis.call('HMGET', base .. 'h:' .. uid, 'base', 'end', 'shares')
+  if tonumber(h[1] or '') and tonumber(h[2] or '') and not lost(uid, h[1], h[2]) then
+    ends[uid] = tonumber(h[2])
+    each_use(uid, function(use, hash)
+      used[hash] = true
+      if have[use] ~= hash or not h[3] then missing = missing + 1 end
+      if write then
+        redis.call('HSET', base .. 's', use, hash)
+        redis.call('HSET', base .. 'h:' .. uid, 'shares', '1')
+      end
+    end)
+  end
+end
+for i = 1, #all, 2 do
+  local uid, seq = string.match(all[i], '^(%x+):(%d+)$')
+  local gone = uid and redis.call('EXISTS', base .. 'h:' .. uid, base .. 'e:' .. uid) == 0
+  if gone or (uid and ends[uid] and tonumber(seq) > ends[uid]) then
+    if write then redis.call('HDEL', base .. 's', all[i]) end
+  else
+    used[all[i + 1]] = true
+  end
+end
+for _, hash in ipairs(redis.call('HKEYS', base .. 'b')) do
+  if not used[hash] then
+    idle = idle + 1
+    if write then redis.call('HDEL', base .. 'b', hash) end
+  end
+end
+return {A[1], num(missing), num(idle)}
+)lua";
+
+}  // namespace
+
+RedisFamilyTexts redis_family_texts() {
+    return {gather_text, uses_text};
+}
+
+}  // namespace palimpsest

@@ -1,0 +1,214 @@
+// Headers of a Redis store that lost a field, and keys beside a family of forks that are lost:
+// damage, never absence, and nothing that others share goes with it.
+#include <algorithm>
+
+#include "base/ids.h"
+#include "live/live.h"
+#include "store/lineage.h"
+
+namespace palimpsest::testing_support {
+namespace {
+
+using Told = std::vector<std::string>;
+
+constexpr std::size_t large_bytes = 70'000;
+
+// "a" says one, two and a large thing; "b", a fork of it behind all three, says the large thing
+// again; "c" is another conversation.
+class TornKeys {
+public:
+    TornKeys() : url_(unique(running().redis->url())), store(open_good(url_)) {
+        for (const std::string& text : {std::string("one"), std::string("two"), large})
+            a = store->append({"t", "a"}, says(text))->header.log;
+        Batch fork;
+        fork.fork = ForkPoint{.parent = a, .at = Seq{3}, .messages = 3};
+        fork.entries = says(large).entries;
+        const auto made = store->append({"t", "b"}, fork);
+        if (!made) ADD_FAILURE() << made.error().message;
+        if (made) b = made->header.log;
+        EXPECT_TRUE(store->append({"t", "c"}, says("of another")));
+        EXPECT_EQ(check(), Told{});
+    }
+    // What a command of Redis says, in which P: stands for the prefix, <A> and <B> for the uids.
+    std::string run(std::string words) {
+        const std::string prefix = url_.substr(url_.find("prefix=") + 7);
+        for (const auto& [word, text] :
+             {std::pair{std::string("P:"), prefix + ":"}, {"<A>", hex(a)}, {"<B>", hex(b)}})
+            for (std::size_t at = words.find(word); at != words.npos;
+                 at = words.find(word, at + text.size()))
+                words.replace(at, word.size(), text);
+        store = open_good(url_);  // another process, which remembers nothing
+        return output_of("redis-cli -p " + std::to_string(running().redis->port()) + " " + words);
+    }
+    // Findings as WHAT of WHERE.
+    static Told told(const Result<CheckReport>& report) {
+        Told found;
+        if (!report) ADD_FAILURE() << report.error().message;
+        if (!report) return found;
+        for (const Finding& one : report->findings) found.push_back(one.what + " " + one.where);
+        std::ranges::sort(found);
+        return found;
+    }
+    Told check() { return told(store->check({})); }
+    Told repair() { return told(store->repair({})); }
+
+    const std::string large = std::string(large_bytes, 'x');
+
+private:
+    std::string url_;
+
+public:
+    std::unique_ptr<Store> store;
+    LogId a, b;
+};
+
+template <class T>
+void expect_damage(const Result<T>& result, const std::string& what) {
+    ASSERT_FALSE(result) << what;
+    EXPECT_EQ(result.error().code, ErrorCode::internal) << what << ": " << result.error().message;
+    EXPECT_NE(result.error().message.find("is damaged"), std::string::npos)
+        << what << ": " << result.error().message;
+}
+
+TEST(redis_torn, a_header_that_lacks_a_field_is_damage_to_every_reader_and_writer) {
+    for (const std::string field :
+         {"end", "base", "basis", "messages", "epoch", "revision", "created", "updated", "accessed",
+          "tenant", "name", "owner", "title", "metadata", "expires", "ttl"}) {
+        TornKeys keys;
+        (void)keys.run("hdel 'P:{t/a}:h:<A>' " + field);
+        expect_damage(keys.store->head(ConversationId{"t", "a"}), "head without " + field);
+        expect_damage(keys.store->read(keys.a, {}), "read without " + field);
+        expect_damage(keys.store->append({"t", "a"}, says("four")), "append without " + field);
+        expect_damage(keys.store->list({.tenant = "t"}), "list without " + field);
+        expect_damage(keys.store->erase({"t", "a"}), "erase without " + field);
+        expect_damage(keys.store->erase({"t", "b"}), "erase of its fork without " + field);
+        EXPECT_EQ(texts_of(*keys.store, {"t", "c"}), Told{"of another"});
+    }
+}
+
+TEST(redis_torn, a_field_that_holds_what_it_cannot_is_damage_too) {
+    for (const std::string field : {"end", "updated", "epoch", "name"}) {
+        TornKeys keys;
+        (void)keys.run("hset 'P:{t/a}:h:<A>' " + field + " x");
+        expect_damage(keys.store->head(ConversationId{"t", "a"}), field);
+        expect_damage(keys.store->append({"t", "a"}, says("four")), field);
+    }
+}
+
+TEST(redis_torn, a_torn_header_is_told_with_what_is_there_of_it) {
+    TornKeys keys;
+    (void)keys.run("hdel 'P:{t/a}:h:<A>' end updated");
+    const auto report = keys.store->check({});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->logs, 3U);
+    const bool named = std::ranges::any_of(report->findings, [](const Finding& one) {
+        return one.where == "a" && one.message.find(
+                                       "lacks `end`, `updated`; 3 entries of it are "
+                                       "there") != std::string::npos;
+    });
+    EXPECT_TRUE(named);
+    const Told found = keys.check();
+    EXPECT_EQ(std::ranges::count(found, "damaged b"), 1) << "what it was forked from is damaged";
+}
+
+TEST(redis_torn, a_header_is_made_whole_again_from_its_entries_when_asked) {
+    for (const std::string fields :
+         {"end", "base", "messages", "end basis messages updated accessed created", "tenant",
+          "name", "epoch revision", "title owner metadata", "expires", "ttl"}) {
+        TornKeys keys;
+        const Header before = *keys.store->head(ConversationId{"t", "a"});
+        (void)keys.run("hdel 'P:{t/a}:h:<A>' " + fields);
+        const Told found = keys.repair();
+        EXPECT_EQ(
+            std::ranges::count_if(found, [](auto& one) { return one.starts_with("damaged"); }), 1)
+            << fields;
+        EXPECT_EQ(keys.check(), Told{}) << fields;
+        const auto after = keys.store->head(ConversationId{"t", "a"});
+        ASSERT_TRUE(after) << fields << ": " << after.error().message;
+        EXPECT_EQ(after->end, before.end);
+        EXPECT_EQ(after->messages, before.messages);
+        EXPECT_EQ(after->created, before.created);
+        EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 4U);
+        const auto appended = keys.store->append({"t", "a"}, says("four"));
+        ASSERT_TRUE(appended) << fields << ": " << appended.error().message;
+        EXPECT_EQ(texts_of(*keys.store, {"t", "a"}).size(), 4U);
+    }
+}
+
+TEST(redis_torn, a_fork_that_lost_its_parent_s_uid_stays_damaged) {
+    TornKeys keys;
+    (void)keys.run("hdel 'P:{t/a}:h:<B>' parent");
+    (void)keys.repair();
+    EXPECT_EQ(keys.check(), Told{"damaged b"}) << "nobody knows it";
+    expect_damage(keys.store->head(ConversationId{"t", "b"}), "the fork");
+    expect_damage(keys.store->erase({"t", "a"}), "what it shares");
+}
+
+TEST(redis_torn, a_fork_whose_parent_is_lost_is_damaged_and_not_absent) {
+    TornKeys keys;
+    (void)keys.run("del 'P:{t/a}:h:<A>' 'P:{t/a}:e:<A>'");
+    const auto header = keys.store->head(ConversationId{"t", "b"});
+    ASSERT_TRUE(header) << header.error().message;
+    expect_damage(read_lineage(*keys.store, *header, {}), "the fork");
+}
+
+TEST(redis_family, that_lost_the_set_of_its_logs_keeps_what_forks_share) {
+    TornKeys keys;
+    (void)keys.run("del 'P:{t/a}:t'");
+    EXPECT_EQ(keys.check(), Told{"family a"});
+    const auto erased = keys.store->erase({"t", "a"});
+    ASSERT_TRUE(erased) << erased.error().message;
+    EXPECT_EQ(erased->kept_for, Told{"b"});
+    EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 4U);
+    EXPECT_EQ(keys.check(), Told{}) << "it was put back first";
+}
+
+TEST(redis_family, that_lost_one_of_its_logs_keeps_what_it_shares) {
+    TornKeys keys;
+    (void)keys.run("srem 'P:{t/a}:t' <B>");
+    ASSERT_TRUE(keys.store->erase({"t", "a"}));
+    EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 4U);
+}
+
+TEST(redis_family, is_put_together_again_when_asked) {
+    TornKeys keys;
+    (void)keys.run("del 'P:{t/a}:t'");
+    EXPECT_EQ(keys.check(), Told{"family a"}) << "only told";
+    EXPECT_EQ(keys.repair(), Told{"family a"});
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.store->list({.tenant = "t", .children_of = keys.a})->headers.size(), 1U);
+}
+
+TEST(redis_family, that_lost_a_fork_is_not_erased_before_somebody_gave_it_up) {
+    TornKeys keys;
+    (void)keys.run("del 'P:{t/a}:h:<B>'");
+    expect_damage(keys.store->erase({"t", "a"}), "its fork has lost its header");
+    const Told found = keys.repair();
+    EXPECT_EQ(std::ranges::count(found, "family a"), 1);
+    EXPECT_TRUE(keys.store->erase({"t", "a"}));
+}
+
+TEST(redis_bodies, stay_while_an_entry_uses_them_that_nobody_noted) {
+    TornKeys keys;
+    (void)keys.run("hdel 'P:{t/a}:s' <A>:3");
+    EXPECT_EQ(keys.check(), Told{"bodies a"});
+    const Replacement words{.log = keys.b, .seq = Seq{4}, .body = says("gone").entries[0].body};
+    ASSERT_TRUE(keys.store->scrub(std::span(&words, 1)));
+    EXPECT_EQ(texts_of(*keys.store, {"t", "a"}).back(), keys.large);
+    EXPECT_EQ(keys.check(), Told{}) << "it was noted again";
+}
+
+TEST(redis_bodies, whose_uses_are_lost_are_noted_again_and_go_with_the_last) {
+    TornKeys keys;
+    (void)keys.run("del 'P:{t/a}:s'");
+    EXPECT_EQ(keys.check(), Told{"bodies a"});
+    EXPECT_EQ(keys.repair(), Told{"bodies a"});
+    EXPECT_EQ(keys.check(), Told{});
+    (void)keys.run("del 'P:{t/a}:s'");
+    for (const char* id : {"a", "b"}) EXPECT_TRUE(keys.store->erase({"t", id})) << id;
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.run("exists 'P:{t/a}:b'"), "0\n") << "no byte of it stays";
+}
+
+}  // namespace
+}  // namespace palimpsest::testing_support
