@@ -1,5 +1,8 @@
 // What rows of one table say against those of another: logs without heads or names, names and
-// entries without logs. Whole statements over the tables, which may take long.
+// entries without logs, families, and what listings go by. Whole statements over the tables, which
+// may take long.
+#include <algorithm>
+
 #include "base/ids.h"
 #include "store/log_check.h"
 #include "store/postgres_store.h"
@@ -32,6 +35,29 @@ const PgStatement orphans{
     "SELECT e.log, count(*) FROM pal_entry e WHERE NOT EXISTS (SELECT 1 FROM pal_log l WHERE "
     "l.log = e.log) AND NOT EXISTS (SELECT 1 FROM pal_name n WHERE n.log = e.log) "
     "GROUP BY e.log ORDER BY e.log"};
+// What the chain of parents says; a log whose chain is broken is told as an orphan.
+const PgStatement wrong_roots{
+    "",
+    "WITH RECURSIVE chain(log, root) AS (SELECT log, log FROM pal_log WHERE parent IS NULL UNION "
+    "ALL SELECT l.log, c.root FROM pal_log l JOIN chain c ON l.parent = c.log) "
+    "SELECT l.id, l.log, l.root, c.root FROM pal_log l JOIN chain c ON c.log = l.log WHERE "
+    "l.root <> c.root AND ($1::text IS NULL OR l.tenant = $1) ORDER BY l.tenant, l.id"};
+const PgStatement moving_bodies{
+    "",
+    "INSERT INTO pal_body(root, hash, bytes) SELECT DISTINCT ON (b.hash) $2::uuid, b.hash, b.bytes "
+    "FROM pal_entry e JOIN pal_body b ON b.hash = e.shared AND b.root = $3::uuid WHERE e.log = "
+    "$1::uuid ORDER BY b.hash ON CONFLICT DO NOTHING"};
+const PgStatement setting_root{"", "UPDATE pal_log SET root = $2::uuid WHERE log = $1::uuid"};
+// What listings go by, beside what it is made from; $2 the log behind which to go on.
+constexpr std::size_t page_rows = 500;
+const PgStatement listed_by{
+    "",
+    "SELECT l.tenant, l.id, l.log, l.metadata, (SELECT string_agg(u.one, ''::bytea ORDER BY u.one) "
+    "FROM unnest(l.labels) AS u(one)), h.named = (l.id IS NOT NULL) AND h.tenant = l.tenant AND "
+    "h.updated_minute = h.updated / 60000 AND h.accessed_minute = h.accessed / 60000 AND "
+    "h.expires_minute IS NOT DISTINCT FROM h.expires / 60000 FROM pal_log l JOIN pal_head h ON "
+    "h.log = l.log WHERE ($1::text IS NULL OR l.tenant = $1) AND l.log > $2::uuid ORDER BY l.log "
+    "LIMIT 500"};
 const PgStatement counting_records{
     "", "SELECT count(*) FROM pal_record WHERE $1::text IS NULL OR tenant = $1"};
 const PgStatement all_tenants{"", "SELECT DISTINCT tenant FROM pal_log ORDER BY tenant"};
@@ -50,6 +76,14 @@ std::string entries_left(const PgTable& found, std::size_t row, int column) {
 
 std::string name_or_uid(const PgTable& found, std::size_t row) {
     return found.is_null(row, 0) ? hex(found.uid(row, 1)) : std::string(found.bytes(row, 0));
+}
+
+std::string joined_labels(const Header& header) {
+    std::vector<std::string> labels = labels_for(header);
+    std::ranges::sort(labels);
+    std::string all;
+    for (const std::string& label : labels) all += label;
+    return all;
 }
 
 }  // namespace
@@ -114,6 +148,75 @@ Result<void> PostgresStore::check_orphans(const std::optional<std::string>& tena
     return {};
 }
 
+Result<void> PostgresStore::set_root(const LogId& log, const LogId& wrong, const LogId& right) {
+    PAL_TRY(connection, pool_.borrow());
+    PgTransaction transaction(*connection);
+    for (const LogId& root : {std::min(wrong, right), std::max(wrong, right)})
+        PAL_CHECK(transaction.run({lock_log(root), lock_family(root)}));
+    PgCall bodies{moving_bodies}, root{setting_root};
+    bodies.params.uid(log).uid(right).uid(wrong);
+    root.params.uid(log).uid(right);
+    PAL_CHECK(
+        transaction.commit({std::move(bodies), std::move(root), remove_unused_bodies(wrong)}));
+    return {};
+}
+
+Result<void> PostgresStore::check_roots(const std::optional<std::string>& tenant, bool repair,
+                                        CheckReport& report) {
+    PAL_TRY(found, ask_long(about(wrong_roots, tenant)));
+    for (std::size_t row = 0; row < found.rows(); ++row) {
+        const LogId wrong = found.uid(row, 2), right = found.uid(row, 3);
+        if (repair) PAL_CHECK(set_root(found.uid(row, 1), wrong, right));
+        report.findings.push_back({"family", name_or_uid(found, row),
+                                   "its root in pal_log is " + hex(wrong) +
+                                       ", by its parents it is " + hex(right) +
+                                       ": what it shares with them is not guarded" +
+                                       (repair ? "; it was set right" : "")});
+    }
+    return {};
+}
+
+// Both rows anew, from what they say themselves.
+Result<void> PostgresStore::write_header_anew(const LogId& log) {
+    PAL_TRY(connection, pool_.borrow());
+    PgTransaction transaction(*connection);
+    PAL_TRY(tables, transaction.run({lock_log(log), find_by_log(now(), log)}));
+    if (tables[1].rows() == 0) return {};
+    const Header header = read_log(tables[1], 0).header();
+    PAL_CHECK(transaction.commit({update_log(header), update_head(header)}));
+    return {};
+}
+
+Result<void> PostgresStore::check_listings(const std::optional<std::string>& tenant, bool repair,
+                                           CheckReport& report) {
+    LogId last;
+    for (std::size_t rows = page_rows; rows == page_rows;) {
+        PgCall call = about(listed_by, tenant);
+        call.params.uid(last);
+        PAL_TRY(found, ask_long(call));
+        rows = found.rows();
+        for (std::size_t row = 0; row < rows; ++row) {
+            last = found.uid(row, 2);
+            Header header;
+            header.name = {std::string(found.bytes(row, 0)), std::string(found.bytes(row, 1))};
+            header.metadata = found.bytes(row, 3);
+            const bool labelled = found.bytes(row, 4) == joined_labels(header);
+            const bool listed = found.integer(row, 5) != 0;
+            if (labelled && listed) continue;
+            if (repair) PAL_CHECK(write_header_anew(last));
+            std::string message = !listed ? "its row of pal_head says another name, tenant or "
+                                            "minute than its header: listings miss or misplace it"
+                                          : "its labels are not those of its metadata: listings by "
+                                            "metadata miss it";
+            if (repair) message += "; it was written anew";
+            report.findings.push_back({"listing",
+                                       header.name.id.empty() ? hex(last) : header.name.id,
+                                       std::move(message)});
+        }
+    }
+    return {};
+}
+
 Result<CheckReport> PostgresStore::check_tables(std::span<const std::string> tenants, bool repair) {
     std::vector<std::optional<std::string>> wanted(tenants.begin(), tenants.end());
     if (wanted.empty()) wanted.emplace_back(std::nullopt);
@@ -122,6 +225,8 @@ Result<CheckReport> PostgresStore::check_tables(std::span<const std::string> ten
         PAL_CHECK(check_heads(tenant, found));
         PAL_CHECK(check_names(tenant, repair, found));
         PAL_CHECK(check_orphans(tenant, found));
+        PAL_CHECK(check_roots(tenant, repair, found));
+        PAL_CHECK(check_listings(tenant, repair, found));
     }
     PAL_TRY(lost, ask_long(PgCall{orphans}));
     for (std::size_t row = 0; row < lost.rows(); ++row)

@@ -53,6 +53,10 @@ bool is_sqlstate(std::string_view text) {
            text.find_first_of(digits) != text.npos;  // "FATAL" is none
 }
 
+constexpr std::string_view read_only_advice =
+    "; this server, or this user's sessions on it, only read: name the primary in the setting "
+    "`store`, or allow writes there (default_transaction_read_only = off)";
+
 // Why a server refused a connection. libpq gives the SQLSTATE only inside of the verbose text:
 // "...FATAL: 28P01: password authentication failed... LOCATION: auth_failed, auth.c:335".
 Error refusal_of(std::string text) {
@@ -75,6 +79,8 @@ Error refusal_of(std::string text) {
     if (state == "3D000")
         return {ErrorCode::not_found,
                 what + "; make it with createdb, or name another in the setting `store`", "store"};
+    if (text.find("read-only") != text.npos)
+        return {ErrorCode::unavailable, what + std::string(read_only_advice)};
     const bool unreached = state.empty() && text.find("Is the server running") != text.npos;
     return {ErrorCode::unavailable, what + (unreached ? " The setting `store` names it" : "")};
 }
@@ -190,7 +196,8 @@ std::unexpected<Error> PgConnection::lost(const Answers& answers, std::string wh
 Error PgConnection::error_of(const pg_result* result, Commits commits) {
     sqlstate_ = field(result, PG_DIAG_SQLSTATE);
     const std::string text = "PostgreSQL: " + std::string(field(result, PG_DIAG_MESSAGE_PRIMARY)) +
-                             (sqlstate_.empty() ? "" : " (" + sqlstate_ + ")");
+                             (sqlstate_.empty() ? "" : " (" + sqlstate_ + ")") +
+                             (sqlstate_ == "25006" ? std::string(read_only_advice) : "");
     // The session ends. Whether that was before or after the commit nobody tells us.
     const std::string_view severity = field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (severity == "FATAL" || severity == "PANIC") {

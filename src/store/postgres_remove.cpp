@@ -42,9 +42,17 @@ struct Held {
 
 Result<std::optional<Held>> hold_family(PgTransaction& transaction, PgNow now, const LogId& root) {
     PAL_TRY(tables, transaction.run({lock_log(root), lock_family(root), find_family(now, root),
-                                     server_time(now)}));
-    if (tables[0].rows() == 0) return std::nullopt;
+                                     server_time(now), find_strays(root)}));
+    if (tables[4].integer(0, 0) != 0)
+        return fail(
+            ErrorCode::internal,
+            "the family of log " + hex(root) +
+                " is damaged: a fork and its parent do not say the same root in pal_log, so "
+                "what they share is not guarded. Nothing was removed; `pal doctor --repair` "
+                "puts it right");
     std::vector<PgLog> logs = read_logs(tables[2]);
+    // Without the head of its root nobody forks from it, and all heads that are left are ours.
+    if (logs.empty()) return std::nullopt;
     ForkTree family = family_of(logs);
     return Held{std::move(logs), std::move(family), time_of(tables[3].integer(0, 0))};
 }
@@ -169,11 +177,13 @@ Result<std::size_t> PostgresStore::sweep(std::size_t limit) {
     std::size_t went = 0;
     for (std::size_t row = 0; row < found.rows(); ++row) {
         const LogId log = found.uid(row, 0);
-        PAL_TRY(gone, retry<bool>([&](PgConnection& connection) -> Result<std::optional<bool>> {
-                    PAL_TRY(settled, settle(connection, log));
-                    return settled;
-                }));
-        if (gone) ++went;
+        const auto gone = retry<bool>([&](PgConnection& connection) -> Result<std::optional<bool>> {
+            PAL_TRY(settled, settle(connection, log));
+            return settled;
+        });
+        // What is damaged stays, and stands in nobody's way.
+        if (!gone && gone.error().code != ErrorCode::internal) return std::unexpected(gone.error());
+        if (gone && *gone) ++went;
     }
     PgCall once{pruning_once}, records{pruning_records};
     once.params.maybe(now()).integer(key_lifetime.count()).number(rows_swept);

@@ -25,6 +25,17 @@ const PgStatement by_name{
 const PgStatement by_log{"by_log", select_logs + "WHERE l.log = $2::uuid"};
 const PgStatement by_root{"by_root", select_logs + "WHERE l.root = $2::uuid"};
 
+const PgStatement torn_log{
+    "torn_log",
+    "SELECT (EXISTS(SELECT 1 FROM pal_log WHERE log = $1::uuid) OR EXISTS(SELECT 1 FROM pal_head "
+    "WHERE log = $1) OR EXISTS(SELECT 1 FROM pal_entry WHERE log = $1)) AND NOT EXISTS(SELECT 1 "
+    "FROM pal_log l JOIN pal_head h ON h.log = l.log WHERE l.log = $1)"};
+const PgStatement stray_forks{
+    "stray_forks",
+    "SELECT EXISTS(SELECT 1 FROM pal_log p JOIN pal_log c ON c.parent = p.log WHERE p.root = "
+    "$1::uuid AND c.root <> $1) OR EXISTS(SELECT 1 FROM pal_log c JOIN pal_log p ON p.log = "
+    "c.parent WHERE c.root = $1 AND p.root <> $1)"};
+
 const PgStatement locking_name{"lock_name",
                                "SELECT h.log FROM pal_name n JOIN pal_head h ON h.log = n.log "
                                "WHERE n.tenant = $1::text AND n.id = $2::text FOR UPDATE OF h"};
@@ -123,10 +134,7 @@ std::string label_hash(std::string_view tenant, std::string_view name, std::stri
 
 // Hashes, because an index has a limit for what it holds and metadata has a larger one.
 void add_labels(PgParams& params, const Header& header) {
-    std::vector<std::string> hashes;
-    if (!header.name.id.empty())
-        for (const auto& [name, value] : labels_of(header.metadata))
-            hashes.push_back(label_hash(header.name.tenant, name, value));
+    const std::vector<std::string> hashes = labels_for(header);
     const std::vector<std::optional<std::string_view>> views(hashes.begin(), hashes.end());
     params.byte_strings(views);
 }
@@ -223,6 +231,23 @@ PgCall find_family(PgNow now, const LogId& root) {
     return call;
 }
 
+PgCall find_torn(const LogId& log) {
+    return by_uid(torn_log, log);
+}
+
+std::unexpected<Error> lost_or_absent(const PgTable& torn, const LogId& log) {
+    if (torn.rows() == 0 || torn.integer(0, 0) == 0)
+        return fail(ErrorCode::not_found, "no log " + hex(log));
+    return fail(ErrorCode::internal,
+                "log " + hex(log) +
+                    " is damaged: a part of its header is missing; run `pal doctor` to see what is "
+                    "whole");
+}
+
+PgCall find_strays(const LogId& root) {
+    return by_uid(stray_forks, root);
+}
+
 std::vector<PgLog> read_logs(const PgTable& table) {
     std::vector<PgLog> logs;
     for (std::size_t row = 0; row < table.rows(); ++row) logs.push_back(read_log(table, row));
@@ -254,6 +279,14 @@ std::string digest_bytes(const Fingerprint& digest) {
     for (const std::uint64_t half : {digest.low, digest.high})
         for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<char>(half >> (8 * i)));
     return out;
+}
+
+std::vector<std::string> labels_for(const Header& header) {
+    std::vector<std::string> hashes;
+    if (!header.name.id.empty())
+        for (const auto& [name, value] : labels_of(header.metadata))
+            hashes.push_back(label_hash(header.name.tenant, name, value));
+    return hashes;
 }
 
 std::string label_of(const std::string& tenant, const std::string& name, const std::string& value) {

@@ -39,6 +39,12 @@ Result<std::optional<PgLog>> read_named(const PgTable& table);
 PgCall find_by_log(PgNow now, const LogId& log);
 PgCall find_family(PgNow now, const LogId& root);
 std::vector<PgLog> read_logs(const PgTable& table);
+// One row, true: a part of that log is there without the rest of it.
+PgCall find_torn(const LogId& log);
+// `internal`, when it is; else not_found.
+std::unexpected<Error> lost_or_absent(const PgTable& torn, const LogId& log);
+// One row, true: a fork and its parent are there and do not say the same family, one of them this.
+PgCall find_strays(const LogId& root);
 ForkTree family_of(const std::vector<PgLog>& logs);
 
 // Locks the heads: of one conversation, or of a family, the root first. Whoever changes the tree
@@ -71,7 +77,8 @@ PgCall insert_entries(const Header& before, const LogId& root, const PgEntries& 
 PgCall insert_once(const LogId& log, const Batch& batch, Range range, Time now);
 PgCall find_once(const LogId& log, const std::string& key);
 std::string digest_bytes(const Fingerprint& digest);
-// What the index of metadata holds for one field of one tenant.
+// What the index of metadata holds for a header, and for one field of one tenant.
+std::vector<std::string> labels_for(const Header& header);
 std::string label_of(const std::string& tenant, const std::string& name, const std::string& value);
 
 // What a family's changes come to.

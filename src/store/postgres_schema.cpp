@@ -56,14 +56,20 @@ constexpr const char* body_tables[] = {
     "ALTER TABLE pal_entry ADD COLUMN shared bytea",
     "CREATE INDEX pal_entry_shared ON pal_entry(log, shared) WHERE shared IS NOT NULL",
 };
+// Whoever takes away asks whether another family has a fork of what goes.
+constexpr const char* parent_index[] = {
+    "CREATE INDEX pal_log_parent ON pal_log(parent) WHERE parent IS NOT NULL",
+};
 // Step n brings tables of version n to version n + 1. Only ever append.
 struct Migration {
     const char* const* statements;
     std::size_t count;
 };
 // Step 1 is empty: with version 2 the metas got sums, and nothing older was ever released.
-constexpr Migration migrations[] = {
-    {first_tables, std::size(first_tables)}, {nullptr, 0}, {body_tables, std::size(body_tables)}};
+constexpr Migration migrations[] = {{first_tables, std::size(first_tables)},
+                                    {nullptr, 0},
+                                    {body_tables, std::size(body_tables)},
+                                    {parent_index, std::size(parent_index)}};
 static_assert(std::size(migrations) == postgres_schema_version);
 
 Result<void> execute(PgConnection& connection, const std::string& sql) {
@@ -112,26 +118,37 @@ Result<std::optional<std::int64_t>> version_of(PgConnection& connection, const s
     return found->integer(0, 0);
 }
 
-// A table or the like under one of our names where ours would be made.
-Result<std::optional<std::string>> taken_name(PgConnection& connection) {
+// Tables or the like under our names where ours would be made.
+Result<std::vector<std::string>> taken_names(PgConnection& connection) {
     const PgStatement statement{
         "",
         "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = "
         "pg_catalog.to_regnamespace(quote_ident(current_schema())) AND relname IN ("
         "'pal_name', 'pal_log', 'pal_head', 'pal_entry', 'pal_body', 'pal_once', 'pal_record', "
-        "'pal_record_version') ORDER BY relname LIMIT 1"};
+        "'pal_record_version') ORDER BY relname"};
     PAL_TRY(found, connection.run(PgCall{statement}, Commits::no));
-    if (found.rows() == 0) return std::nullopt;
-    return std::string(found.bytes(0, 0));
+    std::vector<std::string> names;
+    for (std::size_t row = 0; row < found.rows(); ++row) names.emplace_back(found.bytes(row, 0));
+    return names;
 }
 
-// Where there is no version there must be nothing of ours, unless another makes it right now.
+// Where there is no version there must be nothing of ours, unless another makes it right now: the
+// version is written before the first table.
 Result<void> check_names_are_free(PgConnection& connection) {
-    PAL_TRY(taken, taken_name(connection));
-    if (!taken) return {};
+    constexpr std::size_t all_of_ours = 8;
+    PAL_TRY(taken, taken_names(connection));
+    if (taken.empty()) return {};
     PAL_TRY(version, version_of(connection, ""));
     if (version) return {};
-    return not_ours(*taken);
+    if (taken.size() < all_of_ours) return not_ours(taken.front());
+    return fail(
+        ErrorCode::internal,
+        "the store in this PostgreSQL database is damaged: its tables are there, the row of "
+        "pal_schema that tells their version is not. Where this program wrote to it last, "
+        "make the table pal_schema(one boolean PRIMARY KEY, version bigint NOT NULL) if it "
+        "is missing, and put the row back: INSERT INTO pal_schema VALUES(true, " +
+            std::to_string(postgres_schema_version) + ")",
+        "store");
 }
 
 Result<void> migrate(PgConnection& connection) {
@@ -151,6 +168,7 @@ Result<void> migrate(PgConnection& connection) {
 Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& options,
                                      bool create) {
     PAL_TRY(version, version_of(connection, ""));
+    if (!version) PAL_CHECK(check_names_are_free(connection));
     if (!version && !create)
         return fail(ErrorCode::not_found,
                     "there is no store in this PostgreSQL database" +
@@ -167,7 +185,6 @@ Result<void> prepare_postgres_schema(PgConnection& connection, const PgOptions& 
                     "the tables have schema version 1, whose entries have no checksums; copy them "
                     "with the program that made them");
     if (version == postgres_schema_version) return {};
-    if (!version) PAL_CHECK(check_names_are_free(connection));
     if (!version) PAL_CHECK(make_version_row(connection, options));
     PAL_CHECK(execute(connection, "BEGIN"));
     const Result<void> done = migrate(connection);

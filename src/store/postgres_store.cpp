@@ -180,8 +180,9 @@ Result<Header> PostgresStore::living(const PgLog& log) {
 
 Result<Header> PostgresStore::head(const LogId& log) {
     PAL_TRY(found, ask(find_by_log(now(), log)));
-    if (found.rows() == 0) return fail(ErrorCode::not_found, "no log " + hex(log));
-    return living(read_log(found, 0));
+    if (found.rows() > 0) return living(read_log(found, 0));
+    PAL_TRY(torn, ask(find_torn(log)));
+    return lost_or_absent(torn, log);
 }
 
 Result<std::vector<Entry>> PostgresStore::read(const LogId& log, const ReadQuery& query) {
@@ -191,7 +192,10 @@ Result<std::vector<Entry>> PostgresStore::read(const LogId& log, const ReadQuery
     for (const Range& range : ranges_of(query)) calls.push_back(read_range(log, query, range));
     calls.push_back(PgCall{end_snapshot});
     PAL_TRY(tables, ask(calls));
-    if (tables[1].rows() == 0) return fail(ErrorCode::not_found, "no log " + hex(log));
+    if (tables[1].rows() == 0) {
+        PAL_TRY(torn, ask(find_torn(log)));
+        return lost_or_absent(torn, log);
+    }
     const PgLog found = read_log(tables[1], 0);
     PAL_TRY(header, living(found));
     if (header.end < found.header().end) {  // it has expired: only what its forks share is left

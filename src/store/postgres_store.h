@@ -36,7 +36,8 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
-    // Also what rows of one table say against those of another; repair() gives a log back its name.
+    // Also what rows of one table say against those of another; repair() gives a log back its name
+    // and its family, and writes anew what listings go by.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
@@ -99,6 +100,12 @@ private:
     Result<void> check_names(const std::optional<std::string>& tenant, bool repair,
                              CheckReport& report);
     Result<void> check_orphans(const std::optional<std::string>& tenant, CheckReport& report);
+    Result<void> check_roots(const std::optional<std::string>& tenant, bool repair,
+                             CheckReport& report);
+    Result<void> set_root(const LogId& log, const LogId& wrong, const LogId& right);
+    Result<void> check_listings(const std::optional<std::string>& tenant, bool repair,
+                                CheckReport& report);
+    Result<void> write_header_anew(const LogId& log);
 
     Options options_;
     Durability durability_;

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "live/live.h"
+#include "store/lineage.h"
 
 namespace palimpsest::testing_support {
 namespace {
@@ -34,6 +35,7 @@ public:
                         schema.substr(0, schema.find('&')) + "; " + sql + "\"");
     }
     Store& store() { return *store_; }
+    const std::string& url() const { return url_; }
     Result<std::vector<Entry>> read(const char* id) { return store_->read(logs_[id], {}); }
     // What doctor would say, as WHAT of WHERE.
     std::vector<std::string> findings() {
@@ -135,6 +137,90 @@ TEST(postgres_damage, entries_whose_log_is_lost_are_found) {
     EXPECT_TRUE(found[1].starts_with("orphan 00000000000000000000000000000001: 1 ")) << found[1];
 }
 
+// "b" gets a fork at its end, "f".
+LogId fork_of(DamagedTables& tables, const char* id) {
+    const Header parent = *tables.store().head(ConversationId{"t", id});
+    Batch fork = says("other");
+    fork.fork = ForkPoint{.parent = parent.log, .at = parent.end, .messages = parent.messages};
+    return tables.store().append({"t", "f"}, fork)->header.log;
+}
+
+TEST(postgres_damage, a_fork_whose_parent_is_lost_is_damaged_and_not_absent) {
+    for (const std::vector<std::string>& lost : std::vector<std::vector<std::string>>{
+             {"pal_log"}, {"pal_head"}, {"pal_log", "pal_head", "pal_entry"}}) {
+        DamagedTables tables;
+        (void)fork_of(tables, "b");
+        const std::string& table = lost.back();
+        for (const std::string& one : lost)
+            tables.run("delete from " + one +
+                       " where log = (select log from pal_name where id = 'b')");
+        const auto header = tables.store().head(ConversationId{"t", "f"});
+        ASSERT_TRUE(header) << header.error().message;
+        const auto read = read_lineage(tables.store(), *header, {});
+        ASSERT_FALSE(read) << table;
+        EXPECT_EQ(read.error().code, ErrorCode::internal) << read.error().message;
+        EXPECT_NE(read.error().message.find("is damaged"), std::string::npos);
+        EXPECT_FALSE(tables.findings().empty());
+        EXPECT_TRUE(tables.store().erase({"t", "f"})) << "it can be erased all the same";
+    }
+}
+
+TEST(postgres_damage, a_fork_that_is_not_in_its_family_keeps_what_it_shares) {
+    DamagedTables tables;
+    (void)fork_of(tables, "b");
+    tables.run("update pal_log set root = log where id = 'f'");
+    for (const char* id : {"b", "f"}) {
+        const auto erased = tables.store().erase({"t", id});
+        ASSERT_FALSE(erased) << id;
+        EXPECT_EQ(erased.error().code, ErrorCode::internal) << erased.error().message;
+        EXPECT_NE(erased.error().message.find("pal doctor --repair"), std::string::npos);
+    }
+    ASSERT_EQ(tables.findings().size(), 1U);
+    EXPECT_TRUE(tables.findings()[0].starts_with("family f: ")) << tables.findings()[0];
+    EXPECT_EQ(tables.store().repair({})->findings.size(), 1U) << "told and done";
+    EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+    const auto erased = tables.store().erase({"t", "b"});
+    ASSERT_TRUE(erased) << erased.error().message;
+    EXPECT_EQ(erased->kept_for, std::vector<std::string>{"f"});
+    EXPECT_EQ(texts_of(tables.store(), {"t", "f"}).size(), 4U);
+}
+
+TEST(postgres_damage, what_listings_go_by_is_compared_with_the_header_and_written_anew) {
+    for (const std::string change :
+         {"update pal_head set named = false", "update pal_head set tenant = 'u'",
+          "update pal_head set updated_minute = 1", "update pal_log set labels = '{}'"}) {
+        DamagedTables tables;
+        Batch labels;
+        labels.patch.metadata_merge = R"({"topic":"birds","mood":"calm"})";
+        ASSERT_TRUE(tables.store().append({"t", "a"}, labels));
+        ASSERT_EQ(tables.findings(), std::vector<std::string>{});
+        tables.run(change + " where log = (select log from pal_name where id = 'a')");
+        ASSERT_EQ(tables.findings().size(), 1U) << change;
+        EXPECT_TRUE(tables.findings()[0].starts_with("listing a: ")) << tables.findings()[0];
+        EXPECT_EQ(tables.store().repair({})->findings.size(), 1U) << "told and done";
+        EXPECT_EQ(tables.findings(), std::vector<std::string>{}) << change;
+        EXPECT_EQ(tables.store().list({.tenant = "t"})->headers.size(), 2U) << change;
+        EXPECT_EQ(
+            tables.store().list({.tenant = "t", .metadata = {{"topic", "birds"}}})->headers.size(),
+            1U)
+            << change;
+    }
+}
+
+TEST(postgres_damage, tables_without_their_version_are_damage_and_not_absent) {
+    for (const std::string change : {"delete from pal_schema", "drop table pal_schema"}) {
+        DamagedTables tables;
+        tables.run(change);
+        for (const bool create : {true, false}) {
+            const auto refused = open_store(tables.url(), {.create = create});
+            ASSERT_FALSE(refused) << change;
+            EXPECT_EQ(refused.error().code, ErrorCode::internal) << refused.error().message;
+            EXPECT_NE(refused.error().message.find("is damaged"), std::string::npos);
+            EXPECT_NE(refused.error().message.find("INSERT INTO pal_schema"), std::string::npos);
+        }
+    }
+}
+
 TEST(postgres_check, counts_the_records_of_all_tenants_unless_one_is_named) {
     DamagedTables tables;
     for (const char* tenant : {"t", "u"})
@@ -186,6 +272,10 @@ TEST(postgres_server, that_knows_neither_user_nor_database_is_not_asked_again) {
     EXPECT_TRUE(absent.starts_with("not_found: ")) << absent;
     EXPECT_NE(absent.find("createdb"), std::string::npos) << absent;
     EXPECT_EQ(absent.find("LOCATION"), std::string::npos) << absent;
+    (void)psql(server, "postgres", "create role reader login");
+    (void)psql(server, "postgres", "alter role reader set default_transaction_read_only = on");
+    const std::string reads = code("reader", "postgres");
+    EXPECT_NE(reads.find("name the primary"), std::string::npos) << reads;
     (void)psql(server, "postgres", "create role guest login password 'right'");
     const std::string file = psql(server, "postgres", "show hba_file");
     (void)psql(server, "postgres",
