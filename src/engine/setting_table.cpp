@@ -49,7 +49,9 @@ constexpr Setting table[] = {
      0,
      0,
      {},
-     "Where conversations are kept; `pal help stores` lists the kinds."},
+     "Where conversations are kept; `pal help stores` lists the kinds and the options of their "
+     "URLs "
+     "(ttl, sync, pool, timeout, schema, sslmode, prefix, cluster, wait, ca, eviction)."},
     {"encryption_key",
      &Settings::encryption_key,
      SettingKind::text,

@@ -17,10 +17,14 @@ constexpr StoreKind kinds[] = {
      "files:DIR[?sync=always&interval=1s&ttl=30d]  a folder, a file for each conversation, "
      "durable"},
     {"postgres", open_postgres_store,
-     "postgres://USER@HOST/DATABASE[?schema=NAME&pool=16]  a server that several of ours share"},
+     "postgres://USER:PASSWORD@HOST:PORT/DATABASE[?schema=NAME&pool=16&timeout=10s&ttl=30d]  a "
+     "server that several of ours share; other options are libpq's: sslmode=verify-full, "
+     "sslrootcert=FILE, ..."},
     {"redis", open_redis_store,
-     "redis://HOST:PORT/DB[?cluster=1&prefix=P&wait=1]  a server or cluster, kept 24h by default"},
-    {"rediss", open_rediss_store, "rediss://HOST:PORT/DB[?ca=FILE]  the same over TLS"},
+     "redis://USER:PASSWORD@HOST:PORT/DB[?cluster=1&prefix=pal&wait=1&ttl=24h&timeout=5s&pool=16&"
+     "eviction=allow]  a server or cluster, kept 24h unless ttl says otherwise (0: for ever)"},
+    {"rediss", open_rediss_store,
+     "rediss://USER:PASSWORD@HOST:PORT/DB[?ca=FILE]  the same over TLS, with the same options"},
 };
 
 // A store that was sealed once is never used without its key.
