@@ -50,8 +50,8 @@ constexpr Setting table[] = {
      0,
      {},
      "Where conversations are kept; `pal help stores` lists the kinds and the options of their "
-     "URLs "
-     "(ttl, sync, pool, timeout, schema, sslmode, prefix, cluster, wait, ca, eviction)."},
+     "URLs, "
+     "such as ttl, pool, timeout, sslmode, ca."},
     {"encryption_key",
      &Settings::encryption_key,
      SettingKind::text,

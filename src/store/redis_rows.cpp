@@ -223,9 +223,13 @@ Result<TreeLog> read_header(const RedisReply& fields, const LogId& log) {
     for (std::size_t i = 0; whole && i + 1 < fields.items.size(); i += 2)
         whole = set_field(found, fields.at(i), fields.at(i + 1));
     if (whole) return found;
-    return fail(ErrorCode::internal, "log " + hex(log) + " is damaged: its header " +
-                                         header_fault(fields) +
-                                         "; run `pal doctor` to see what is whole");
+    const std::string* name = field_of(fields, "name");
+    const auto id = name ? name_of(*name) : std::nullopt;
+    return fail(ErrorCode::internal,
+                "log " + hex(log) + (id ? " of \"" + id->id + "\"" : "") +
+                    " is damaged: its header " + header_fault(fields) +
+                    "; run `pal doctor` to see what is whole, and `pal doctor --repair` to mend "
+                    "what can be");
 }
 
 bool apply_hot(Header& header, std::string_view hot) {
