@@ -70,7 +70,7 @@ Result<Contents> RedisStore::contents() {
 
 struct RedisStore::Census {
     std::set<std::pair<std::string, LogId>> headers, lists;  // logs that have one, or entries
-    std::set<std::string> listings;                          // keys
+    std::set<std::string> listings, due;                     // keys
     std::set<std::string> spaces;                            // tags
     std::set<std::string> sharing;                           // tags that have bodies or uses
     std::set<std::string> families;                          // tags that have a set of logs
@@ -83,6 +83,7 @@ Result<RedisStore::Census> RedisStore::take_census() {
         if (space_of(tag, rest)) census.spaces.insert(tag);
         if (rest == "b" || rest == "s") census.sharing.insert(tag);
         if (rest == "t") census.families.insert(tag);
+        if (rest == "x" && tag.starts_with("x")) census.due.insert(key(tag, rest));
         const bool header = rest.starts_with("h:");
         if (!header && !rest.starts_with("e:") && !rest.starts_with("p:")) return;
         const auto place = place_of(tag, rest);
@@ -106,6 +107,12 @@ struct RedisStore::Check {
     bool wants(std::optional<ConversationId> name) const { return !name || wants(name->tenant); }
     void note(std::string what, std::string where, std::string message) {
         report.findings.push_back({std::move(what), std::move(where), std::move(message)});
+    }
+    // Damage is told, and the check goes on behind it.
+    Result<void> behind(Result<void> done, std::string where) {
+        if (done || done.error().code != ErrorCode::internal) return done;
+        note("damaged", std::move(where), done.error().message);
+        return {};
     }
 };
 
@@ -278,15 +285,19 @@ Result<void> RedisStore::check_beside(const Census& census, Check& check) {
             tags[tag].push_back(hex(log));
     for (const auto& [tag, uids] : tags) {
         if (!check.wants(name_of(tag))) continue;
-        if (check.forked.contains(tag)) PAL_CHECK(check_family(tag, uids, check));
-        if (census.sharing.contains(tag)) PAL_CHECK(check_uses(tag, uids, check));
+        if (check.forked.contains(tag))
+            PAL_CHECK(check.behind(check_family(tag, uids, check), tag));
+        if (census.sharing.contains(tag))
+            PAL_CHECK(check.behind(check_uses(tag, uids, check), tag));
     }
     return {};
 }
 
 // A key of somebody else's under the name of a listing: it is told once and left alone.
 Result<void> RedisStore::find_foreign(const Census& census, Check& check) {
-    for (const std::string& in : census.listings) {
+    std::set<std::string> all = census.listings;
+    all.insert(census.due.begin(), census.due.end());
+    for (const std::string& in : all) {
         PAL_TRY(kind, client_->run({.key = in, .words = {"TYPE", in}}));
         if (kind.text == "zset" || kind.text == "none") continue;
         check.foreign.insert(in);
@@ -338,8 +349,9 @@ Result<void> RedisStore::check_listing(const std::string& in, Check& check) {
             const std::string h = key(place->place.tag, "h:" + hex(place->place.log));
             const std::string x = expiry_key(place->place.tag);
             PAL_TRY(there, client_->run({.key = h, .words = {"EXISTS", h}}));
+            if (there.number == 1 || check.foreign.contains(x)) continue;
             PAL_TRY(due, client_->run({.key = x, .words = {"ZSCORE", x, member.text}}));
-            if (there.number == 1 || !due.is_nil()) continue;
+            if (!due.is_nil()) continue;
         }
         if (in.find("}:o:") == in.npos)
             check.note("listing", in,
@@ -381,23 +393,28 @@ Result<CheckReport> RedisStore::check_keys(std::span<const std::string> tenants,
     Check check{{tenants.begin(), tenants.end()}, repair, report, ChainCheck(*this, report), {}};
     PAL_CHECK(find_foreign(census, check));
     for (const auto& [tag, log] : census.headers)
-        if (check.wants(name_of(tag))) PAL_CHECK(check_place({tag, log}, check, true));
+        if (check.wants(name_of(tag)))
+            PAL_CHECK(check.behind(check_place({tag, log}, check, true), shown({tag, log})));
     std::this_thread::sleep_for(second_look);
-    for (const RedisPlace& place : check.suspects) PAL_CHECK(check_place(place, check, false));
+    for (const RedisPlace& place : check.suspects)
+        PAL_CHECK(check.behind(check_place(place, check, false), shown(place)));
     PAL_CHECK(check_beside(census, check));
     for (const auto& [tag, log] : census.headers)
-        if (check.wants(name_of(tag))) PAL_CHECK(check_entries({tag, log}, check));
+        if (check.wants(name_of(tag)))
+            PAL_CHECK(check.behind(check_entries({tag, log}, check), shown({tag, log})));
     for (const auto& [tag, log] : census.lists)
         if (check.wants(name_of(tag)) && !census.headers.contains({tag, log}))
-            PAL_CHECK(check_orphan({tag, log}, check));
+            PAL_CHECK(check.behind(check_orphan({tag, log}, check), shown({tag, log})));
     for (const std::string& in : census.listings) {
         if (check.foreign.contains(in)) continue;
         const std::size_t tag = options_.prefix.size() + 2;
         const auto tenant = name_of(in.substr(tag, in.find("}:", tag) - tag));
-        if (!tenant || check.wants(tenant->id)) PAL_CHECK(check_listing(in, check));
+        if (!tenant || check.wants(tenant->id))
+            PAL_CHECK(check.behind(check_listing(in, check), in));
     }
     for (const std::string& tag : census.spaces)
-        if (check.wants(space_of(tag, "r")->tenant)) PAL_CHECK(check_space(tag, check));
+        if (check.wants(space_of(tag, "r")->tenant))
+            PAL_CHECK(check.behind(check_space(tag, check), tag));
     return report;
 }
 

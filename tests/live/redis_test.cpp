@@ -217,8 +217,8 @@ TEST(redis_expiry, a_listing_is_right_when_the_server_itself_has_removed_convers
 }
 
 // A store with the conversations "a" and "b" of three messages each; `damage` is a command of
-// Redis, in which ENTRIES and PAYLOADS stand for keys of "a", INDEX for a listing, NAME for the
-// name of "new".
+// Redis, in which ENTRIES and PAYLOADS stand for keys of "a", INDEX for a listing, NAME and OWN
+// for the names of "new" and "a".
 struct DamagedKeys {
     std::string url = unique(running().redis->url());
     std::unique_ptr<Store> store = open_good(url);
@@ -233,6 +233,7 @@ struct DamagedKeys {
         const std::map<std::string, std::string> keys{
             {"ENTRIES", base + "e:" + hex(log)},
             {"PAYLOADS", base + "p:" + hex(log)},
+            {"OWN", base + "n"},
             {"NAME", url.substr(url.find("prefix=") + 7) + ":{t/new}:n"},
             {"INDEX", url.substr(url.find("prefix=") + 7) + ":{i/t}:c"}};
         for (const auto& [word, name] : keys)
@@ -300,6 +301,12 @@ TEST(redis_damage, values_of_others_are_named_with_their_keys) {
         EXPECT_NE(appended.error().message.find("{t/new}:n"), std::string::npos)
             << appended.error().message;
     }
+    DamagedKeys taken;
+    taken.damage("del OWN");
+    taken.damage("lpush OWN foreign");
+    ASSERT_EQ(taken.findings().size(), 1U) << "and the check goes on";
+    EXPECT_EQ(taken.findings()[0].where, "a");
+    EXPECT_NE(taken.findings()[0].message.find("{t/a}:n"), std::string::npos);
     DamagedKeys keys;
     keys.damage("del INDEX");
     keys.damage("set INDEX foreign");
