@@ -15,6 +15,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view space = "api_keys";
+constexpr std::string_view revoked_space = "api_keys.revoked";
 constexpr std::string_view text_prefix = "pal_";
 constexpr std::size_t id_digits = 12, known_max = 10'000;
 
@@ -182,8 +183,17 @@ Result<std::vector<ApiKey>> list_keys(Store& store) {
 
 Result<void> revoke_key(Store& store, std::string_view id) {
     PAL_CHECK(store.get_record(record_of(id)));
+    PAL_CHECK(store.put_record({.key = own_record(revoked_space, std::string(id)), .value = "{}"}));
     PAL_CHECK(store.put_record({.key = record_of(id), .value = {}, .purge = true}));
     return {};
+}
+
+RecordSpace key_records() {
+    return {std::string(own_tenant), std::string(space)};
+}
+
+RecordSpace revoked_key_records() {
+    return {std::string(own_tenant), std::string(revoked_space)};
 }
 
 // ---- requests -----------------------------------------------------------------------------------

@@ -2,23 +2,26 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "store/copy_log.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t batch_entries = 256, page_rows = 500;
-
-// A log that lost its name but has forks: the target needs a name to make it, for a while.
-std::string passing_name(const LogId& log) {
-    return "pal.copy." + hex(log);
-}
+constexpr std::size_t page_rows = 500;
+constexpr std::size_t uid_digits = 32;
 
 class Copier {
 public:
-    Copier(Store& from, Store& to, CopyReport& report) : from_(from), to_(to), report_(report) {}
+    Copier(Store& from, Store& to, const CopyOptions& options, CopyReport& report)
+        : from_(from),
+          to_(to),
+          options_(options),
+          report_(report),
+          log_(from, to, options, report) {}
 
     Result<void> conversation(const Header& listed) {
         // An encrypted store lists one whose key is lost without what is sealed.
@@ -31,8 +34,7 @@ public:
             return {};
         }
         PAL_TRY(outcome, copied(*header));
-        if (outcome == Outcome::written) ++report_.conversations;
-        if (outcome == Outcome::there) ++report_.there;
+        if (!outcome->error) ++(outcome->wrote ? report_.conversations : report_.there);
         return {};
     }
     // Names that were only lent go, once all forks are there.
@@ -52,125 +54,77 @@ public:
     }
 
 private:
-    enum class Outcome : std::uint8_t { written, there, failed };
+    // What it was forked from comes first; as much of that as is there may be enough.
+    Result<const LogOutcome*> copied(const Header& header) {
+        const auto [at, first] = done_.try_emplace(header.log);
+        if (!first) return &at->second;
+        const LogOutcome* parent = nullptr;
+        if (header.parent) {
+            const auto found = from_.head(*header.parent);
+            if (!found && !is_of_one(found.error())) return std::unexpected(found.error());
+            if (found) {
+                PAL_TRY(before, copied(*found));
+                parent = before;
+            }
+        }
+        lend_name(header);
+        PAL_TRY(outcome, log_.run(header, parent));
+        if (outcome.error)
+            report_.failures.push_back({.what = name_in_copy(header).id,
+                                        .there = outcome.there,
+                                        .copied = outcome.there ? outcome.same : Seq{},
+                                        .end = header.end,
+                                        .lost = outcome.lost,
+                                        .error = *outcome.error});
+        if (!outcome.alike) unlike_.insert(hex(header.log));
+        done_[header.log] = std::move(outcome);
+        return &done_[header.log];
+    }
 
-    // A fault of one conversation, not of a store.
-    static bool is_of_one(const Error& error) {
-        return error.code != ErrorCode::unavailable && error.code != ErrorCode::no_space &&
-               error.code != ErrorCode::outcome_unknown && error.code != ErrorCode::unauthorized;
+    // A log that lost its name but has forks: the target needs a name to make it, for a while.
+    void lend_name(const Header& header) {
+        if (!header.name.id.empty()) return;
+        const auto there = to_.head(header.log);
+        const ConversationId name = name_in_copy(header);
+        if (!there || there->name.id == name.id) lent_.push_back(name);
     }
 
     Result<void> records_of(const RecordSpace& space) {
+        const auto& left_out = options_.spaces_left_out;
+        if (space.space == copy_space || std::ranges::find(left_out, space.space) != left_out.end())
+            return {};
         RecordQuery query{.tenant = space.tenant, .space = space.space, .limit = page_rows};
         for (;;) {
             PAL_TRY(page, from_.list_records(query));
             if (page.empty()) return {};
-            for (const Record& record : page) PAL_CHECK(put(record));
+            for (const Record& record : page) {
+                PAL_TRY(wanted, is_wanted(space, record));
+                if (wanted) PAL_CHECK(put(record));
+            }
             query.after = page.back().key.key;
         }
     }
 
-    // What it was forked from comes first; as much of that as is there may be enough.
-    Result<Outcome> copied(const Header& header) {
-        const auto [at, first] = done_.try_emplace(header.log, Outcome::failed);
-        if (!first) return at->second;
-        if (header.parent) {
-            const auto parent = from_.head(*header.parent);
-            if (!parent && !is_of_one(parent.error())) return std::unexpected(parent.error());
-            if (parent) PAL_CHECK(copied(*parent));
-        }
-        Seq next = header.base + 1;
-        const Result<bool> wrote = log(header, next);
-        if (!wrote && !is_of_one(wrote.error())) return std::unexpected(wrote.error());
-        if (!wrote)
-            report_.failures.push_back({name_of(header).id, next - 1, header.end, wrote.error()});
-        const Outcome outcome = !wrote   ? Outcome::failed
-                                : *wrote ? Outcome::written
-                                         : Outcome::there;
-        return done_[header.log] = outcome;
-    }
-
-    static ConversationId name_of(const Header& header) {
-        const bool nameless = header.name.id.empty();
-        return {header.name.tenant, nameless ? passing_name(header.log) : header.name.id};
-    }
-
-    // True when something was written. `next`: the first seq that is not there, also on failure.
-    Result<bool> log(const Header& header, Seq& next) {
-        const bool nameless = header.name.id.empty();
-        const ConversationId name = name_of(header);
-        const auto there = to_.head(header.log);
-        if (!there && there.error().code != ErrorCode::not_found)
-            return std::unexpected(there.error());
-        if (nameless && (!there || !there->name.id.empty())) lent_.push_back(name);
-        if (there && there->end >= header.end) return false;
-        if (there) next = there->end + 1;
-        if (!there) PAL_CHECK(create(name, header));
-        while (next <= header.end) {
-            if (entries(name, header, next, batch_entries)) continue;
-            // One by one, up to the entry that is to blame.
-            while (next <= header.end) PAL_CHECK(entries(name, header, next, 1));
+    // What is kept about a log (a search index) fits only a log with the same entries. What was
+    // revoked in either store does not come back.
+    Result<bool> is_wanted(const RecordSpace& space, const Record& record) {
+        if (unlike_.contains(record.key.key.substr(0, uid_digits))) return false;
+        for (const CopyOptions::Revocable& one : options_.revocable) {
+            if (space == one.revoked) PAL_CHECK(revoke(one.space, record.key.key));
+            if (space != one.space) continue;
+            const auto gone =
+                to_.get_record({one.revoked.tenant, one.revoked.space, record.key.key});
+            if (gone) return false;
+            if (gone.error().code != ErrorCode::not_found) return std::unexpected(gone.error());
         }
         return true;
     }
 
-    Result<void> create(const ConversationId& name, const Header& header) {
-        Batch batch{.new_log = header.log};
-        batch.patch = {.owner = header.owner,
-                       .title = header.title,
-                       .system_prompt = header.system_prompt,
-                       .policy = header.policy,
-                       .metadata_merge = header.metadata,
-                       .ttl = header.ttl};
-        batch.stamp = Stamp{header.created, header.updated, header.accessed};
-        if (header.parent) {
-            PAL_TRY(point, from_.read(*header.parent,
-                                      {.ranges = {{header.base, header.base}}, .content = false}));
-            ForkPoint fork{.parent = *header.parent, .at = header.base, .epoch = header.epoch};
-            if (!point.empty()) fork.messages = point.front().ordinal;
-            PAL_TRY(basis, basis_at(header));
-            fork.basis = basis;
-            batch.fork = fork;
-        }
-        if (to_.head(name))
-            return fail(ErrorCode::conflict,
-                        "the target has another conversation \"" + name.id + "\"");
-        PAL_CHECK(to_.append(name, batch));
-        return {};
-    }
-
-    // The newest basis at or below the fork point, along the chain.
-    Result<Seq> basis_at(Header header) {
-        while (header.parent) {
-            const Seq at = header.base;
-            PAL_TRY(parent, from_.head(*header.parent));
-            PAL_TRY(found, from_.read(parent.log, {.ranges = {{Seq{1}, at}},
-                                                   .kinds = basis_kinds,
-                                                   .limit = 1,
-                                                   .newest_first = true,
-                                                   .content = false}));
-            if (!found.empty()) return found.front().seq;
-            header = parent;
-        }
-        return Seq{};
-    }
-
-    Result<void> entries(const ConversationId& name, const Header& header, Seq& next,
-                         std::size_t most) {
-        const Seq last = std::min(header.end, next + (most - 1));
-        PAL_TRY(found, from_.read(header.log, {.ranges = {{next, last}}}));
-        if (found.empty())
-            return fail(ErrorCode::internal, "entry " + std::to_string(next.value) + " of \"" +
-                                                 name.id + "\" is missing in the source");
-        Batch batch{.expected_log = header.log,
-                    .expected_end = next - 1,
-                    .if_absent = IfAbsent::fail,
-                    .stamp = Stamp{header.created, header.updated, header.accessed}};
-        for (Entry& entry : found) batch.entries.push_back({std::move(entry.body), entry.at});
-        const auto written = to_.append(name, batch);
-        if (!written) return std::unexpected(written.error());
-        report_.entries += found.size();
-        next = last + 1;
+    Result<void> revoke(const RecordSpace& space, const std::string& key) {
+        const RecordKey record{space.tenant, space.space, key};
+        if (!to_.get_record(record)) return {};
+        PAL_CHECK(to_.put_record({.key = record, .purge = true}));
+        ++report_.revoked;
         return {};
     }
 
@@ -190,8 +144,11 @@ private:
 
     Store& from_;
     Store& to_;
+    const CopyOptions& options_;
     CopyReport& report_;
-    std::map<LogId, Outcome> done_;
+    LogCopy log_;
+    std::map<LogId, LogOutcome> done_;
+    std::set<std::string> unlike_;  // uids in hex
     std::vector<ConversationId> lent_;
 };
 
@@ -209,6 +166,14 @@ Result<std::vector<Header>> all_headers(Store& store, const std::vector<std::str
     return all;
 }
 
+// What is revoked is known before anything is copied that it ends.
+void revoked_first(std::vector<RecordSpace>& spaces, const CopyOptions& options) {
+    std::ranges::stable_partition(spaces, [&](const RecordSpace& space) {
+        return std::ranges::any_of(options.revocable,
+                                   [&](const auto& one) { return one.revoked == space; });
+    });
+}
+
 }  // namespace
 
 Result<CopyReport> copy_store(Store& from, Store& to, const CopyOptions& options) {
@@ -224,8 +189,9 @@ Result<CopyReport> copy_store(Store& from, Store& to, const CopyOptions& options
     } else if (tenants.empty()) {
         return std::unexpected(contents.error());
     }
+    revoked_first(spaces, options);
     CopyReport report;
-    Copier copier(from, to, report);
+    Copier copier(from, to, options, report);
     PAL_TRY(headers, all_headers(from, tenants));
     CopyProgress progress{.total = headers.size()};
     for (const Header& header : headers) {

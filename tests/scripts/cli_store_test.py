@@ -104,6 +104,8 @@ class Store(PalTest):
         for name in ("a", "b", "c", "d"):
             lines = [json.dumps({"role": "user", "content": f"{name}{i} MARK"}) for i in range(4)]
             self.ok("append", name, "--store", source, stdin="\n".join(lines))
+        self.ok("fork", "b", "e", "--store", source)
+        self.ok("append", "e", "--store", source, stdin=json.dumps(CHAT[0]))
         for folder, _, names in os.walk(self.path("f")):
             for name in names:
                 with open(os.path.join(folder, name), "rb") as file:
@@ -116,15 +118,67 @@ class Store(PalTest):
         for _ in range(2):
             done = self.pal("copy", "--json", "--store", source, "--to", target)
             self.assertEqual(done.status, 70, done.err)
-            failed = {row["what"]: row for row in json.loads(done.out)["failures"]}
+            self.assertIn("1 could not be copied whole, 1 in conflict", done.err)
+            report = json.loads(done.out)
+            failed = {row["what"]: row for row in report["failures"]}
             self.assertEqual(sorted(failed), ["b", "c"])
-            self.assertEqual((failed["b"]["copied_to"], failed["b"]["end"]), (2, 4))
+            self.assertEqual((failed["b"]["copied_to"], failed["b"]["end"], failed["b"]["lost"]), (4, 4, [3]))
             self.assertEqual(failed["b"]["code"], "internal")
-            self.assertEqual(failed["c"]["code"], "conflict")
-        for name, entries in (("a", 4), ("b", 2), ("c", 1), ("d", 4)):
+            self.assertEqual((failed["c"]["code"], failed["c"]["there"]), ("conflict", False))
+            self.assertEqual(report["conflicts"], 1)
+        for name, entries in (("a", 4), ("b", 4), ("c", 1), ("d", 4), ("e", 5)):
             log = self.ok("log", name, "--json", "--store", target).lines()
             self.assertEqual(len(log), entries, name)
+        shown = self.ok("view", "e", "--store", target).out
+        self.assertIn("b3 MARK", shown)
+        self.assertNotIn("b2 M", shown)
         self.assertEqual(self.ok("show", "c", "--json", "--store", target).out, mine)
+
+    def test_a_copy_of_a_store_that_misses_an_entry_has_the_others_and_the_fork(self):
+        source, target = self.store("sqlite", "s.db"), self.store("files", "t")
+        self.ok("append", "d1", "--store", source, stdin=json.dumps(CHAT * 2))
+        self.ok("fork", "d1", "d3", "--store", source)
+        self.ok("append", "d3", "--store", source, stdin=json.dumps({"role": "user", "content": "own"}))
+        database = sqlite3.connect(self.path("s.db"))
+        database.execute("delete from entry where seq in (3, 8)")
+        database.commit()
+        database.close()
+        done = self.pal("copy", "--store", source, "--to", target)
+        self.assertEqual(done.status, 70, done.err)
+        self.assertIn("not whole: d1: the target has 7 of 8 entries, without entries 3, 8", done.out)
+        self.assertIn("not copied: d3: it was forked at entry 8 of a conversation that could not be copied so far", done.out)
+        self.assertEqual([e["seq"] for e in self.ok("log", "d1", "--json", "--store", target).lines()], list(range(1, 8)))
+
+    def test_a_copy_again_brings_scrubs_fields_and_revoked_keys(self):
+        source, target = self.store("sqlite", "s.db"), self.store("files", "t")
+        for name in ("a", "b"):
+            self.ok("append", name, "--store", source, stdin=json.dumps(
+                [{"role": "user", "content": "the cormorant sings"}, {"role": "assistant", "content": "It does."}]))
+        self.ok("keys", "create", "laptop", "--store", source)
+        key = self.ok("keys", "list", "--json", "--store", source).lines()[0]["id"]
+        first = self.ok("copy", "--store", source, "--to", target)
+        self.assertIn("1 client keys were not copied: --all-tenants copies them", first.out)
+        again = ["copy", "--all-tenants", "--store", source, "--to", target]
+        self.assertNotIn("were not copied", self.ok(*again).out)
+        self.assertEqual([k["id"] for k in self.ok("keys", "list", "--json", "--store", target).lines()], [key])
+        self.ok("search", "cormorant", "--store", target)
+        self.ok("scrub", "a", "1", "--store", source)
+        self.ok("keys", "revoke", key, "--store", source)
+        self.ok("append", "b", "--title", "Birds", "--store", source, stdin="[]")
+        for store in (source, target):
+            self.ok("append", "b", "--store", store, stdin=json.dumps({"role": "user", "content": store}))
+        done = self.pal(*again)
+        self.assertEqual(done.status, 5, done.err)
+        self.assertIn("1 messages that were scrubbed in the source are scrubbed now", done.out)
+        self.assertIn("1 keys that were revoked in the source are revoked now", done.out)
+        self.assertIn("conflict: b: entry 3 is another one in the target", done.out)
+        self.assertIn("1 in conflict", done.err)
+        self.assertEqual(self.ok("keys", "list", "--json", "--store", target).out, "")
+        self.assertNotIn("cormorant", self.ok("log", "a", "--store", target).out)
+        self.ok("erase", "b", "--store", target)
+        self.assertEqual(self.files_with(b"cormorant"), ["s.db"])
+        self.assertIn("0 records", self.ok(*again).out)
+        self.assertEqual(self.ok("show", "b", "--json", "--store", target).json()["title"], "Birds")
 
     def test_a_backup_of_a_store_that_a_server_holds(self):
         for kind in KINDS:
@@ -316,6 +370,26 @@ class Foreign(PalTest):
         self.assertIn("q: not carried: the list notes of 1 items", done.err)
         self.assertIn("q: not carried: the last line of messages.jsonl: it is torn", done.err)
         self.assertEqual(self.ok("show", "q", "--json", "--store", other).json()["metadata"], {"k": "v"})
+
+    def test_what_is_there_already_does_not_stop_the_others(self):
+        for name in ("p", "q", "r"):
+            state = {"id": name, "user_id": "ann", "messages": [{"role": "user", "content": "Hello"}]}
+            os.makedirs(self.path(f"kit/conv-{name}"))
+            self.write(f"kit/conv-{name}/state.json", json.dumps(state))
+            self.write(f"kit/conv-{name}/messages.jsonl", json.dumps(state["messages"][0]) + "\n")
+        self.assertEqual(self.ok("import", "kit/conv-p").out, "p\n")
+        done = self.pal("import", "kit")
+        self.assertEqual((done.status, done.out), (2, "q\nr\n"), done.err)
+        self.assertIn("conv-p: not imported: it is there already", done.err)
+        self.assertIn("1 of 3 conversations were not imported", done.err)
+        files = [self.write(name, json.dumps(CHAT)) for name in ("x", "y")]
+        self.ok("import", files[0])
+        self.assertEqual(self.pal("import", *files).out, "y\n")
+        self.assertIn("it is there already", self.fails(5, "conflict", "import", files[0]))
+
+    def test_a_file_of_no_known_kind_asks_for_the_kind(self):
+        told = self.fails(2, "invalid_request", "import", self.write("odd", '{"rows":[1,2]}'))
+        self.assertIn("say --from KIND", told)
 
     def test_koog(self):
         info = {"timestamp": "2026-01-02T03:04:05Z"}
