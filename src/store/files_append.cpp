@@ -133,6 +133,9 @@ Result<void> FilesStore::stage_batch(const Ready& ready, StagedLog& staged, std:
                                        before.end + 1, entries);
         staged.places.insert(staged.places.end(), added.begin(), added.end());
     }
+    // The time of the write is in the frame of the entries; another one must stand behind it.
+    if (batch.stamp && !entries.empty())
+        put_state(staged.bytes, at + staged.bytes.size(), staged.state);
     if (batch.key.empty()) return {};
     const OnceKey once{batch.key, batch.digest, before.end + 1, next.end, now};
     put_key(staged.bytes, at + staged.bytes.size(), next.log, once);

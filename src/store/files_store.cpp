@@ -35,11 +35,12 @@ ReadQuery up_to(ReadQuery query, Seq end) {
 }
 
 // There is nothing yet but the lock of whoever makes a store of it.
-bool is_new(const std::string& path) {
+Result<bool> is_new(const std::string& path) {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
         if (entry.path().filename() != "lock") return false;
-    return !error;
+    if (error) return fail(code_of_errno(error.value()), path + ": " + error.message(), "store");
+    return true;
 }
 
 // A folder that holds something else is left alone.
@@ -47,8 +48,9 @@ Result<void> check_folder(const std::string& path) {
     std::error_code error;
     if (!fs::is_directory(path, error))
         return fail(ErrorCode::invalid_request, path + " is no folder", "store");
-    const bool ours = fs::exists(path + "/journal", error) || fs::exists(path + "/index", error);
-    if (ours || is_new(path)) return {};
+    if (fs::exists(path + "/journal", error) || fs::exists(path + "/index", error)) return {};
+    PAL_TRY(empty, is_new(path));
+    if (empty) return {};
     return fail(ErrorCode::invalid_request,
                 path + " holds something else than a store; name a new or an empty folder",
                 "store");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/copy.h"
 #include "store/files_mend.h"
@@ -274,6 +275,46 @@ TEST(files_damage, a_synced_group_of_the_journal_is_missed) {
     EXPECT_NE(opened.error().message.find("journal"), std::string::npos);
     ASSERT_TRUE(mend_files(url));
     EXPECT_EQ(open_good(url)->head(ConversationId{"t", "a"})->end, Seq{3}) << "its file has it";
+}
+
+// What an import or a copy brought with it is in the files of the logs, not in the index alone.
+TEST(files_store, times_that_were_brought_along_survive_a_lost_index) {
+    const TestFolder folder;
+    const Stamp stamp{Time(Duration(1000)), Time(Duration(2000)), Time(Duration(3000))};
+    auto store = open_good(url_of(folder));
+    Batch first = batch_of("one");
+    first.stamp = stamp;
+    ASSERT_TRUE(store->append({"t", "a"}, first));
+    Batch more = batch_of("two");
+    more.stamp = stamp;
+    ASSERT_TRUE(store->append({"t", "a"}, more));
+    store.reset();
+    ASSERT_TRUE(fs::remove(folder.file("store/index")));
+    store = open_good(url_of(folder));
+    const Header header = *store->head(ConversationId{"t", "a"});
+    EXPECT_EQ(header.end, Seq{2});
+    EXPECT_EQ(header.created, stamp.created);
+    EXPECT_EQ(header.updated, stamp.updated);
+    EXPECT_EQ(header.accessed, stamp.accessed);
+}
+
+TEST(files_store, a_folder_that_may_not_be_read_is_forbidden_and_nothing_else) {
+    const TestFolder folder;
+    fs::permissions(folder.file(""), fs::perms::all);
+    fs::create_directory(folder.file("store"));
+    fs::permissions(folder.file("store"), fs::perms::none);
+    constexpr uid_t nobody = 65534;
+    const uid_t us = ::geteuid();
+    if (us == 0) {
+        ASSERT_EQ(::seteuid(nobody), 0);
+    }
+    const auto opened = open_store(url_of(folder));
+    ASSERT_EQ(::seteuid(us), 0);
+    fs::permissions(folder.file("store"), fs::perms::owner_all);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::forbidden) << opened.error().message;
+    EXPECT_NE(opened.error().message.find("Permission denied"), std::string::npos)
+        << opened.error().message;
 }
 
 // ---- backup, repair, copy: also of the SQLite store ---------------------------------------------
