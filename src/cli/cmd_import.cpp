@@ -13,6 +13,7 @@
 #include "cli/exchange.h"
 #include "core/codec.h"
 #include "engine/foreign.h"
+#include "store/copy_log.h"
 #include "store/promptkit_redis.h"
 #include "store/seal.h"
 
@@ -24,6 +25,46 @@ namespace fs = std::filesystem;
 constexpr Flag import_flag_table[] = {
     {"from", "KIND", "What it is; found out when it is not given. The kinds are below."},
     {"id", "ID", "The id it gets; default: its own, or the file's name."},
+};
+
+// The only conflict that an import can meet: it expects a conversation that has no end yet.
+Error there_already(Error error) {
+    if (error.code == ErrorCode::conflict)
+        error.message = "it is there already, and was left as it is; --id gives it another id";
+    return error;
+}
+
+// All that one call brings in: what fails is told, and the others come.
+class Imports {
+public:
+    explicit Imports(Invocation& call) : call_(call) {}
+    void expect_many() { many_ = true; }
+    // Fails when it is the only one, or when the store cannot go on.
+    Result<void> add(const std::string& what, const Result<std::string>& id) {
+        ++count_;
+        if (id) {
+            call_.out.line(call_.json() ? json_string(*id) : printable(*id));
+            return {};
+        }
+        const Error& error = id.error();
+        if (!many_ || !is_of_one(error))
+            return fail(error.code, what + ": " + error.message, error.param);
+        ++failed_;
+        std::fprintf(stderr, "pal: %s: not imported: %s\n", printable(what).c_str(),
+                     printable(error.message).c_str());
+        return {};
+    }
+    Result<int> end() const {
+        if (failed_ == 0) return 0;
+        return fail(ErrorCode::unprocessable, std::to_string(failed_) + " of " +
+                                                  std::to_string(count_) +
+                                                  " conversations were not imported");
+    }
+
+private:
+    Invocation& call_;
+    bool many_ = false;
+    std::size_t count_ = 0, failed_ = 0;
 };
 
 // ---- our own lines ------------------------------------------------------------------------------
@@ -107,7 +148,8 @@ public:
                         "it ends with seq " + std::to_string(batch_.entries.size()) + " of " +
                             std::to_string(end_) + ": the rest is missing");
         batch_.expected_end = Seq{};
-        PAL_CHECK(store.append(name_, batch_));
+        const auto written = store.append(name_, batch_);
+        if (!written) return std::unexpected(there_already(written.error()));
         if (forked_) warn_of_losses(name_.id, {"that it is a fork: it has a log of its own now"});
         return name_.id;
     }
@@ -169,37 +211,27 @@ Result<std::string> import_foreign(Invocation& call, const std::string& file,
     request.format = found.format;
     request.write.expected_end = Seq{};
     request.header = patch;
-    PAL_TRY(written, call.memory->append(name, request));
+    const auto written = call.memory->append(name, request);
+    if (!written) return std::unexpected(there_already(written.error()));
     for (std::size_t i = 0; i < found.messages.size(); ++i)
-        if (found.messages[i].pinned) PAL_CHECK(call.memory->pin(name, written.first + i));
+        if (found.messages[i].pinned) PAL_CHECK(call.memory->pin(name, written->first + i));
     warn_of_losses(id, found.lost);
     return id;
 }
 
-// All that PromptKit has in a Redis. One that is there already, or that cannot be read, is told of
-// and left out; the others come.
-Result<void> import_redis(Invocation& call, const std::string& url) {
+// All that PromptKit has in a Redis.
+Result<void> import_redis(Invocation& call, Imports& imports, const std::string& url) {
     if (call.arguments.get("id"))
         return fail(ErrorCode::invalid_request,
                     "all conversations of a Redis come with their own ids: leave --id out", "id");
-    std::size_t failed = 0;
+    imports.expect_many();
     PAL_TRY(count, read_promptkit_redis(url, [&](const std::string& id, const std::string& state) {
-                const auto done = import_foreign(call, id, state, "promptkit");
-                if (done) call.out.line(call.json() ? json_string(*done) : printable(*done));
-                if (!done)
-                    std::fprintf(stderr, "pal: %s: not imported: %s\n", printable(id).c_str(),
-                                 printable(done.error().message).c_str());
-                failed += done ? 0 : 1;
-                return Result<void>{};
+                return imports.add(id, import_foreign(call, id, state, "promptkit"));
             }));
     if (count == 0)
         return fail(ErrorCode::not_found,
                     "there are no conversations of PromptKit in it; ?prefix=NAME if its keys do "
                     "not begin with promptkit");
-    if (failed > 0)
-        return fail(ErrorCode::unprocessable, std::to_string(failed) + " of " +
-                                                  std::to_string(count) +
-                                                  " conversations were not imported");
     return {};
 }
 
@@ -252,20 +284,7 @@ std::vector<fs::path> conversations_in(const fs::path& folder) {
 
 // ---- one argument -------------------------------------------------------------------------------
 
-void print_id(Invocation& call, const std::string& id) {
-    call.out.line(call.json() ? json_string(id) : printable(id));
-}
-
-Result<void> named_for(const std::string& file, Result<std::string> id, Invocation& call) {
-    if (id) {
-        print_id(call, *id);
-        return {};
-    }
-    id.error().message = file + ": " + id.error().message;
-    return std::unexpected(id.error());
-}
-
-Result<void> import_folder(Invocation& call, const std::string& folder) {
+Result<void> import_folder(Invocation& call, Imports& imports, const std::string& folder) {
     const std::vector<fs::path> found = conversations_in(folder);
     if (found.empty())
         return fail(ErrorCode::not_found,
@@ -273,21 +292,17 @@ Result<void> import_folder(Invocation& call, const std::string& folder) {
     if (found.size() > 1 && call.arguments.get("id"))
         return fail(ErrorCode::invalid_request,
                     "all conversations of a folder come with their own ids: leave --id out", "id");
+    if (found.size() > 1) imports.expect_many();
     for (const fs::path& one : found)
-        PAL_CHECK(named_for(one.string(),
-                            import_foreign(call, one.string(), text_of_folder(one), "promptkit"),
-                            call));
+        PAL_CHECK(imports.add(
+            one.string(), import_foreign(call, one.string(), text_of_folder(one), "promptkit")));
     return {};
 }
 
-Result<void> import_file(Invocation& call, const std::string& file) {
+Result<std::string> import_file(Invocation& call, const std::string& file) {
     PAL_TRY(text, read_input(file));
-    const bool ours = text.starts_with("{\"palimpsest\":1");
-    return named_for(
-        file,
-        ours ? import_own(call, text)
-             : import_foreign(call, file, text, call.arguments.get("from").value_or("")),
-        call);
+    if (text.starts_with("{\"palimpsest\":1")) return import_own(call, text);
+    return import_foreign(call, file, text, call.arguments.get("from").value_or(""));
 }
 
 }  // namespace
@@ -302,16 +317,19 @@ extern const Flags import_flags;
 const Flags import_flags = import_flag_table;
 
 Result<int> run_import(Invocation& call) {
-    for (const std::string& file : call.arguments.from(0)) {
+    Imports imports(call);
+    const std::vector<std::string> files = call.arguments.from(0);
+    if (files.size() > 1) imports.expect_many();
+    for (const std::string& file : files) {
         std::error_code error;
         if (is_redis_url(file))
-            PAL_CHECK(import_redis(call, file));
+            PAL_CHECK(import_redis(call, imports, file));
         else if (fs::is_directory(file, error))
-            PAL_CHECK(import_folder(call, file));
+            PAL_CHECK(import_folder(call, imports, file));
         else
-            PAL_CHECK(import_file(call, file));
+            PAL_CHECK(imports.add(file, import_file(call, file)));
     }
-    return 0;
+    return imports.end();
 }
 
 }  // namespace palimpsest

@@ -215,7 +215,12 @@ Result<ForeignConversation> read_foreign(std::string_view name, std::string_view
     }
     const auto* kind =
         std::ranges::find_if(kinds, [&](const ForeignKind& row) { return row.looks_like(text); });
-    return kind->read(text);
+    auto found = kind->read(text);
+    if (found || kind->looks_like != is_anything) return found;
+    return fail(ErrorCode::invalid_request,
+                "it is of no kind that is known by its looks: say --from KIND. As " +
+                    std::string(kind->name) + ": " + found.error().message,
+                found.error().param);
 }
 
 Result<ForeignText> write_foreign(std::string_view name, const ForeignSource& source) {
