@@ -28,13 +28,20 @@ ListQuery list_query(const Call& call) {
 
 // A page goes on behind a conversation (its id) or behind the store's own cursor, which stays good
 // also when that conversation is gone or has moved meanwhile.
-Result<std::string> cursor_at(const Call& call, const ListQuery& query, std::string_view place) {
+Result<Page> page_behind(const Call& call, ListQuery query, std::string_view place,
+                         std::string_view param) {
     const Result<Header> header = call.site.memory.head({query.tenant, std::string(place)});
-    if (header) return write_cursor(query, {sort_time(*header, query.sort), header->log});
-    if (header.error().code == ErrorCode::not_found ||
-        header.error().code == ErrorCode::invalid_request)
-        return std::string(place);
-    return std::unexpected(header.error());
+    const bool absent = !header && (header.error().code == ErrorCode::not_found ||
+                                    header.error().code == ErrorCode::invalid_request);
+    if (!header && !absent) return std::unexpected(header.error());
+    query.after = header ? write_cursor(query, {sort_time(*header, query.sort), header->log})
+                         : std::string(place);
+    auto page = call.site.memory.list(query);
+    if (page || header || page.error().code != ErrorCode::invalid_request) return page;
+    return fail(ErrorCode::invalid_request,
+                "there is no such conversation, and no such place in a listing of this order; "
+                "`next` of the page before is one that stays good while conversations come and go",
+                std::string(param));
 }
 
 RouteReply write_page(const Page& page, WriteHeader write, bool has_more, std::string_view next) {
@@ -47,9 +54,7 @@ RouteReply write_page(const Page& page, WriteHeader write, bool has_more, std::s
 Result<RouteReply> page_before(Call& call, ListQuery query, std::string_view place,
                                WriteHeader write) {
     query.newest_first = !query.newest_first;
-    PAL_TRY(cursor, cursor_at(call, query, place));
-    query.after = cursor;
-    PAL_TRY(page, call.site.memory.list(query));
+    PAL_TRY(page, page_behind(call, query, place, "before"));
     std::ranges::reverse(page.headers);
     return write_page(page, write, !page.next.empty(), {});
 }
@@ -92,11 +97,7 @@ Result<RouteReply> list_headers(Call& call, WriteHeader write) {
     if (after && before)
         return fail(ErrorCode::invalid_request, "give 'after' or 'before', not both", "before");
     if (before) return page_before(call, std::move(query), *before, write);
-    if (after) {
-        PAL_TRY(cursor, cursor_at(call, query, *after));
-        query.after = cursor;
-    }
-    PAL_TRY(page, call.site.memory.list(query));
+    PAL_TRY(page, after ? page_behind(call, query, *after, "after") : call.site.memory.list(query));
     return write_page(page, write, !page.next.empty(), page.next);
 }
 

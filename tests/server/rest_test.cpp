@@ -49,6 +49,22 @@ TEST(rest, refuses_to_create_what_is_there) {
     EXPECT_EQ(again.header("x-should-retry"), "false");
 }
 
+TEST(rest, a_page_behind_a_conversation_that_is_gone_names_next_which_stays_good) {
+    const Running running;
+    for (const char* id : {"a", "b", "c"})
+        running.ask("POST", conversations, R"({"id":")" + std::string(id) + R"("})");
+    const Told page = running.ask("GET", conversations + "?limit=1&sort=created");
+    running.ask("DELETE", conversations + "/" + page.text("last_id"));
+    const Told told =
+        running.ask("GET", conversations + "?sort=created&after=" + page.text("last_id"));
+    EXPECT_EQ(told.status(), 400);
+    EXPECT_EQ(told.error("param"), "after");
+    EXPECT_NE(told.error("message").find("`next`"), std::string::npos) << told.error("message");
+    const Told rest =
+        running.ask("GET", conversations + "?sort=created&after=" + page.text("next"));
+    EXPECT_EQ(ids_of(rest).size(), 2U);
+}
+
 TEST(rest, refuses_to_recall_a_range_that_ends_before_it_begins) {
     const Running running;
     running.ask("POST", conversations + "/a/messages",
