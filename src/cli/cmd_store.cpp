@@ -63,8 +63,9 @@ std::string failure_text(const CopyFailure& failure) {
     const std::string what = printable(failure.what);
     if (is_conflict(failure)) return "conflict: " + what + ": " + why;
     if (!failure.there) return "not copied: " + what + ": " + why;
-    const std::string so_far = "the target has " + std::to_string(failure.copied.value) + " of " +
-                               std::to_string(failure.end.value) + " entries";
+    const std::string so_far = "the target has it up to entry " +
+                               std::to_string(failure.copied.value) + " of " +
+                               std::to_string(failure.end.value);
     if (failure.lost.empty()) return "not whole: " + what + ": " + so_far + ": " + why;
     return "not whole: " + what + ": " + so_far + ", without " + seqs_text(failure.lost) +
            ", which could not be read: " + why;
@@ -100,7 +101,9 @@ Result<int> status_of(const CopyReport& report) {
     if (others > 0) text = std::to_string(others) + " could not be copied whole";
     if (conflicts > 0)
         text += (text.empty() ? "" : ", ") + std::to_string(conflicts) + " in conflict";
-    return fail(worst.error.code, text + ": " + failure_text(worst) + ". Everything else is there");
+    return fail(worst.error.code, text + ": " + printable(worst.what) + ": " +
+                                      printable(worst.error.message) +
+                                      ". Everything else is there");
 }
 
 CopyOptions copy_options(const Invocation& call, Memory& target) {

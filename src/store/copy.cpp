@@ -14,6 +14,11 @@ namespace {
 constexpr std::size_t page_rows = 500;
 constexpr std::size_t uid_digits = 32;
 
+std::string called(const Header& header) {
+    if (!header.name.id.empty()) return header.name.id;
+    return "log " + hex(header.log) + ", which is erased but for its forks";
+}
+
 class Copier {
 public:
     Copier(Store& from, Store& to, const CopyOptions& options, CopyReport& report)
@@ -70,7 +75,7 @@ private:
         lend_name(header);
         PAL_TRY(outcome, log_.run(header, parent));
         if (outcome.error)
-            report_.failures.push_back({.what = name_in_copy(header).id,
+            report_.failures.push_back({.what = called(header),
                                         .there = outcome.there,
                                         .copied = outcome.there ? outcome.same : Seq{},
                                         .end = header.end,

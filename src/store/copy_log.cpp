@@ -209,8 +209,10 @@ Result<void> LogCopy::add_rest(const Header& header, Target& target, LogOutcome&
         if (!read.entries.empty() && !target.exists) PAL_CHECK(create(header, target));
         if (target.exists && !counted) ordinal = target.messages;
         counted = target.exists;
+        const std::size_t whole = read.entries.size();
         PAL_TRY(drafts, drafts_of(std::move(read), pending, ordinal, header.created));
         if (!drafts.empty()) PAL_CHECK(write(header, target, drafts, out));
+        report_.entries -= drafts.size() - whole;
         at = last + 1;
     }
     out.there = target.exists;

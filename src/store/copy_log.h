@@ -69,7 +69,7 @@ private:
 
 // A fault of one conversation, not of a store.
 bool is_of_one(const Error& error);
-// What the target is called by in the report: its name, or that of a log that has lost its own.
+// Its name, or the one that is lent to a log that has lost its own.
 ConversationId name_in_copy(const Header& header);
 
 }  // namespace palimpsest

@@ -145,7 +145,7 @@ class Store(PalTest):
         database.close()
         done = self.pal("copy", "--store", source, "--to", target)
         self.assertEqual(done.status, 70, done.err)
-        self.assertIn("not whole: d1: the target has 7 of 8 entries, without entries 3, 8", done.out)
+        self.assertIn("not whole: d1: the target has it up to entry 7 of 8, without entries 3, 8", done.out)
         self.assertIn("not copied: d3: it was forked at entry 8 of a conversation that could not be copied so far", done.out)
         self.assertEqual([e["seq"] for e in self.ok("log", "d1", "--json", "--store", target).lines()], list(range(1, 8)))
 
