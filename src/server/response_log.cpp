@@ -35,10 +35,16 @@ void LiveResponse::add(std::string_view events) {
     tell();
 }
 
-void LiveResponse::end() {
+void LiveResponse::end(std::optional<Error> failure) {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
+    failure_ = std::move(failure);
     tell();
+}
+
+std::optional<Error> LiveResponse::failure() const {
+    const std::scoped_lock lock(mutex_);
+    return failure_;
 }
 
 void LiveResponse::cancel() {
@@ -126,10 +132,11 @@ std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptio
 }
 
 // One whose events are kept stays here until they are.
-void ResponseLog::close(const std::shared_ptr<LiveResponse>& live) {
-    live->end();
+void ResponseLog::close(const std::shared_ptr<LiveResponse>& live, std::optional<Error> failure) {
+    const bool kept = live->options().kept && !failure;
+    live->end(std::move(failure));
     const std::scoped_lock lock(mutex_);
-    if (!live->options().kept) live_.erase(live->id());
+    if (!kept) live_.erase(live->id());
 }
 
 std::shared_ptr<LiveResponse> ResponseLog::find(const std::string& id) const {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -42,7 +43,10 @@ public:
     const std::string& id() const { return id_; }
     const LiveOptions& options() const { return options_; }
     void add(std::string_view events);
-    void end();  // no more comes; the log says how it ended
+    // No more comes; the log says how it ended, unless it failed before it said anything.
+    void end(std::optional<Error> failure = {});
+    // Why whoever waits for it hears nothing; none: it did not end like that.
+    std::optional<Error> failure() const;
     void cancel();
     bool cancelled() const;
     // Its events are kept no longer, also those that are there already.
@@ -75,6 +79,7 @@ private:
     };
     mutable std::vector<Parked> parked_;
     std::string bytes_;
+    std::optional<Error> failure_;
     bool ended_ = false, cancelled_ = false;
     std::atomic<bool> dropped_ = false;
 };
@@ -89,7 +94,8 @@ public:
 
     // Announces a response of this process. Null: it is being made here already.
     std::shared_ptr<LiveResponse> open(const std::string& id, LiveOptions options);
-    void close(const std::shared_ptr<LiveResponse>& live);
+    // With a failure nothing of it was told: the next attempt may begin at once.
+    void close(const std::shared_ptr<LiveResponse>& live, std::optional<Error> failure = {});
     std::shared_ptr<LiveResponse> find(const std::string& id) const;  // null: not here
 
     // Runs on a thread of its own after the request is answered. unavailable when too many do.

@@ -304,10 +304,14 @@ auto halting(const Call& call, const ResponseTurn& turn) {
     return std::stop_callback(call.out->halt(), std::move(stop));
 }
 
+std::optional<Error> failure_of(const auto& result) {
+    return result ? std::nullopt : std::optional(result.error());
+}
+
 Result<RouteReply> answer_whole(const Call& call, ResponseTurn& turn) {
     const auto halted = halting(call, turn);
     const auto stop = run_response(turn, {});
-    if (turn.live) turn.site.responses->close(turn.live);
+    if (turn.live) turn.site.responses->close(turn.live, failure_of(stop));
     if (!stop) return std::unexpected(stop.error());
     turn.warnings.insert(turn.warnings.end(), turn.remarks.begin(), turn.remarks.end());
     return state_reply(turn.state, turn.warnings);
@@ -331,22 +335,29 @@ Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
     for (std::string& one : repairs_of(model.format(), model.server_name(), sent_messages(turn)))
         turn.warnings.push_back(std::move(one));
     const auto told = stream_response(turn, sending(call, turn.warnings));
-    if (turn.live) call.site.responses->close(turn.live);
+    if (turn.live) call.site.responses->close(turn.live, failure_of(told));
     if (!told) return std::unexpected(told.error());
     return RouteReply{};
 }
 
-RouteReply follow(Call& call, const ResponseTurn& turn) {
+// An attempt that failed before it said anything fails for those who joined it, too.
+Result<RouteReply> follow(Call& call, const ResponseTurn& turn) {
+    const auto live = call.site.responses->find(turn.state.id);
     follow_response(call.site, turn.state.id, -1, sending(call, turn.warnings), call.out->stop());
-    return {};
+    const std::optional<Error> failure = live ? live->failure() : std::nullopt;
+    if (failure && !call.out->started()) return std::unexpected(*failure);
+    return RouteReply{};
 }
 
 // It is there already, or being made: this request is a repeat.
 Result<RouteReply> answer_again(Call& call, const ResponseTurn& turn) {
     const std::string& id = turn.state.id;
     if (is_true(call, "stream")) return follow(call, turn);
+    const auto live = call.site.responses->find(id);
     if (!is_true(call, "background"))
         await_response(call.site, id, join_patience, call.out->stop());
+    if (const auto failure = live ? live->failure() : std::nullopt)
+        return std::unexpected(*failure);
     PAL_TRY(response, load_response(call.site, id));
     if (response.state.error) return std::unexpected(*response.state.error);
     RouteReply reply = state_reply(response.state, turn.warnings);
@@ -367,7 +378,8 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
         site.responses->close(turn->live);
         return std::unexpected(started.error());
     }
-    return is_true(call, "stream") ? follow(call, *turn) : std::move(reply);
+    if (is_true(call, "stream")) return follow(call, *turn);
+    return reply;
 }
 
 // Only a repeat can be under way on another server. One whose server died is answered here.

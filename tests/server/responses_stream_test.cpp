@@ -122,6 +122,47 @@ TEST(responses, that_stream_answer_a_refusal_of_the_model_with_its_status) {
     EXPECT_EQ(told.error("code"), "rate_limited");
 }
 
+TEST(responses, that_stream_fail_also_for_a_repeat_that_joined_them) {
+    Behind site;
+    const UpstreamReply refusal{.status = 429, .body = R"({"error":{"message":"too many"}})"};
+    UpstreamReply held = refusal;
+    held.hold_at = 0;
+    site.upstream.add(held);
+    site.upstream.add(refusal);  // for a repeat that comes too late to join
+    const auto ask = [&] {
+        return site.ask("POST", root, R"({"model":"m","input":"Hi","stream":true})",
+                        {{"Idempotency-Key", "k"}});
+    };
+    int first = 0;
+    std::thread asking([&] { first = ask().status(); });
+    while (site.upstream.requests().empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::thread refusing([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        site.upstream.let_go();
+    });
+    const Told joined = ask();
+    asking.join();
+    refusing.join();
+    EXPECT_EQ(first, 429);
+    EXPECT_EQ(joined.status(), 429);
+    EXPECT_EQ(joined.error("code"), "rate_limited") << joined.response.body;
+}
+
+TEST(responses, that_stream_and_failed_are_tried_again_at_once) {
+    Behind site;
+    for (int i = 0; i < 3; ++i)
+        site.upstream.add({.status = 500, .body = R"({"error":{"message":"later"}})"});
+    site.upstream.add(chat_stream({"now"}));
+    const auto ask = [&] {
+        return site.ask("POST", root, R"({"model":"m","input":"Hi","stream":true})",
+                        {{"Idempotency-Key", "k"}});
+    };
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(ask().status(), 502);
+    EXPECT_TRUE(types_of(events_of(ask().response.body)).ends_with("response.completed "));
+    EXPECT_EQ(site.upstream.requests().size(), 4U);
+}
+
 TEST(responses, are_followed_from_another_server_of_the_same_store) {
     Memory memory = Memory::open("memory:").value();
     Upstream upstream;
