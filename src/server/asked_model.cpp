@@ -8,6 +8,7 @@
 #include "engine/model_table.h"
 #include "server/budget.h"
 #include "server/model_span.h"
+#include "server/retry_key.h"
 #include "token/estimator.h"
 
 namespace palimpsest {
@@ -166,7 +167,58 @@ OnSpent spending_of(const Call& call, const Model& model) {
     };
 }
 
+// Others were looked at when they came.
+std::optional<Error> over_budget(const Call& call) {
+    if (!call.route.asks_model || call.caller.budget.empty() || !may_repeat(call.request))
+        return {};
+    const auto denied = Access(call.site.memory.store(), {}).check_budget(call.caller);
+    return denied ? std::optional(denied->error) : std::nullopt;
+}
+
+// A model that a caller may not ask any more, for what is read of it without asking.
+class UnpaidModel final : public Model {
+public:
+    UnpaidModel(Model& model, Error why) : model_(model), why_(std::move(why)) {}
+
+    std::string_view name() const override { return model_.name(); }
+    std::string_view server_name() const override { return model_.server_name(); }
+    FormatId format() const override { return model_.format(); }
+    Result<Reply> call(const ModelRequest&, const OnPiece&) override {
+        return std::unexpected(why_);
+    }
+    Result<RelayReply> relay(const RelayRequest&,
+                             const std::function<bool(std::string_view)>&) override {
+        return std::unexpected(why_);
+    }
+
+private:
+    Model& model_;
+    const Error why_;
+};
+
+// Whether the turn of that key has its answer. A store looks at the key before all else, so what
+// could never be written asks for it without writing.
+bool has_answer(Store& store, const KeyedTurn& turn) {
+    if (turn.key.empty()) return false;
+    Batch question{.key = turn.key + "/out", .expected_log = LogId{}};
+    question.if_absent = IfAbsent::fail;
+    const auto known = store.append(turn.name, question);
+    return known || known.error().code == ErrorCode::unprocessable;
+}
+
 }  // namespace
+
+Result<void> check_paid(const Call& call, std::span<const KeyedTurn> keyed) {
+    auto over = over_budget(call);
+    if (!over) return {};
+    for (const KeyedTurn& turn : keyed)
+        if (has_answer(call.site.memory.store(), turn)) return {};
+    return std::unexpected(*std::move(over));
+}
+
+bool is_over_budget(const Error& error) {
+    return error.code == ErrorCode::rate_limited && error.param == "budget";
+}
 
 Result<void> check_may_ask(const Call& call, std::string_view name) {
     if (call.caller.may_ask(name)) return {};
@@ -178,6 +230,8 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name) {
     // To a key that may ask some models only, those that are not there look like the others.
     PAL_CHECK(check_may_ask(call, chosen ? (*chosen)->name() : name));
     PAL_TRY(model, chosen);
+    if (auto over = over_budget(call))
+        return std::make_shared<UnpaidModel>(*model, *std::move(over));
     if (!call.trace->active() && call.caller.budget.empty())
         return std::shared_ptr<Model>(std::shared_ptr<Model>(), model);
     return make_asked_model(*model, call.trace, spending_of(call, *model));

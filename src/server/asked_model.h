@@ -3,6 +3,8 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "palimpsest/model.h"
@@ -18,6 +20,16 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name);
 
 // `forbidden` where the caller's key may not ask the model of that name.
 Result<void> check_may_ask(const Call& call, std::string_view name);
+
+// The budget of a caller whose request may be a repeat (retry_key.h): used up, it asks no model and
+// stores nothing, but a turn that was answered is told again. `keyed`: the turn, in the places
+// where it can stand. rate_limited, which is_over_budget().
+struct KeyedTurn {
+    ConversationId name = {};
+    std::string key = {};
+};
+Result<void> check_paid(const Call& call, std::span<const KeyedTurn> keyed);
+bool is_over_budget(const Error& error);
 
 // What a model took for the summaries of a compaction is on the budget of whoever caused it.
 void spend_on_summary(const Call& call, const Compaction& compaction);

@@ -87,9 +87,12 @@ Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, 
         key = std::move(known);
     }
     const bool found = !key.empty();
+    const KeyedTurn keyed[] = {{ask.name, key}};
+    PAL_CHECK(check_paid(call, keyed));
     PAL_TRY(begun, begin_for(call, ask.name, request_of(ask, call, found ? key : new_key())));
     if (!begun.already_interrupted || !ask.resend) return std::move(begun);
     // What was told of it is not what the client has: it is taken back and made anew.
+    PAL_CHECK(check_paid(call, {}));
     return begin_for(call, ask.name, request_of(ask, call, new_key()));
 }
 

@@ -197,9 +197,20 @@ Result<Begun> begin_once(Call& call, const Said& said, const Destination& destin
                       .write = write});
 }
 
+// A repeat of one that was forked finds its turn there.
+Result<void> check_turn_paid(Call& call, const std::string& key, const Destination& destination) {
+    std::vector<KeyedTurn> keyed{{destination.name, key}};
+    if (destination.previous && !key.empty()) {
+        PAL_TRY(child, new_name(call));
+        keyed.push_back({child, key});
+    }
+    return check_paid(call, keyed);
+}
+
 // At the end of the conversation, or else in a fork.
 Result<Begun> begin_response(Call& call, const Said& said, const ResponseTurn& turn) {
     PAL_TRY(destination, find_destination(call));
+    PAL_CHECK(check_turn_paid(call, said.key, destination));
     auto begun = begin_once(call, said, destination, turn);
     if (!begun && begun.error().code == ErrorCode::conflict && destination.previous) {
         PAL_CHECK(fork_from(call, said.key, destination));

@@ -17,6 +17,11 @@ bool counts_attempts(const HttpRequest& request) {
     return request.headers.find(attempts).has_value();
 }
 
+bool may_repeat(const HttpRequest& request) {
+    const std::string_view count = request.header(attempts);
+    return request.headers.find("Idempotency-Key") || (!count.empty() && count != "0");
+}
+
 Result<void> find_retry_key(Call& call) {
     if (!call.key.empty() || !counts_attempts(call.request)) return {};
     const std::string digest = call.request.path + "/" + digest_of_body(call);

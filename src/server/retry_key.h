@@ -9,6 +9,9 @@ namespace palimpsest {
 // Whether the client counts its attempts, so that a repeat does no harm.
 bool counts_attempts(const HttpRequest& request);
 
+// Whether it says that it may be a repeat: by a key, or by the count of its attempts.
+bool may_repeat(const HttpRequest& request);
+
 // Sets the call's key where it has none and the client counts its attempts.
 Result<void> find_retry_key(Call& call);
 

@@ -10,6 +10,7 @@
 #include "model/refusal.h"
 #include "net/errand.h"
 #include "server/acts.h"
+#include "server/asked_model.h"
 #include "server/edge.h"
 #include "server/guard.h"
 #include "server/job_runner.h"
@@ -195,7 +196,8 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
     if (!caller) return {write_denied(caller.error(), route), {}};
     arrival.key = caller->id;
     if (!caller->budget.empty()) leave_network();  // It stands in the store.
-    if (route.asks_model)
+    // What may be a repeat is looked at where it would ask: see check_paid().
+    if (route.asks_model && !may_repeat(request))
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
     Site& site = sites->of(caller->tenant);
@@ -214,6 +216,9 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
     }
     call->out = &out;
     Result<RouteReply> reply = carry_out(*call);
+    if (!reply && is_over_budget(reply.error()))
+        if (const auto denied = access->check_budget(*caller))
+            return {write_denied(*denied, route), {}};
     if (!reply) return {write_refusal(reply.error(), request, route), {}};
     std::function<void(const SendEvent&)> stream = std::move(reply->stream);
     if (stream) return {event_stream(), std::move(stream)};

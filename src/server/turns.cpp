@@ -281,6 +281,8 @@ Result<RouteReply> chat(Call& call) {
     PAL_TRY(model, choose_model(call, asked));
     PAL_CHECK(check_said(call, name, messages, *model));
     PAL_TRY(seat, take_seat(call, name));
+    const KeyedTurn keyed[] = {{name, call.key}};
+    PAL_CHECK(check_paid(call, keyed));
     PAL_TRY(driven, driven_terms_in(call));
     if (driven) return drive_turn(call, name, *model, messages, *driven);
     PAL_TRY(begun, begin_or_join(call, name, messages, model->name()));

@@ -91,6 +91,41 @@ TEST(budgets, a_key_that_used_up_its_budget_is_told_when_to_come_again) {
     EXPECT_EQ(Running::ask(client, "GET", conversations, {}, poor).status(), 200);
 }
 
+TEST(budgets, that_are_used_up_give_a_finished_turn_again_and_ask_no_model) {
+    struct Way {
+        std::string target, said, more;
+    };
+    const Way ways[] = {
+        {"/v1/chat/completions", R"("messages":[)" + hello + "]", R"("model":"m")"},
+        {"/v1/messages", R"("messages":[)" + hello + "]", R"("model":"m","max_tokens":5)"},
+        {"/v1/responses", R"("input":"Hello")", R"("model":"m")"},
+        {"/v1/responses", R"("input":"Hello")", R"("model":"m","stream":true)"},
+        {"/api/v1/chat", R"("message":"Hello","conversation_id":"alice")", R"("model":"m")"},
+    };
+    for (const Way& way : ways) {
+        const bool streamed = way.more.contains("stream");
+        Gateway gateway(FormatId::openai_chat, {streamed ? tells(FormatId::openai_chat, "Hi")
+                                                         : says(FormatId::openai_chat, "Hi")});
+        HeaderFields headers = bearer(key_with(gateway.memory, "14tokens/day"));
+        if (!way.target.ends_with("responses") && way.target.starts_with("/v1"))
+            headers.push_back(in_alice.front());
+        headers.emplace_back("Idempotency-Key", "first");
+        const std::string body = "{" + way.said + "," + way.more + "}";
+        EXPECT_EQ(gateway.post(way.target, body, headers).status(), 200) << body;
+        const Told again = gateway.post(way.target, body, headers);
+        EXPECT_EQ(again.status(), 200) << way.target << again.response.body;
+        EXPECT_TRUE(again.response.body.contains("Hi")) << again.response.body;
+        headers.back().second = "second";
+        const Told over = gateway.post(way.target, body, headers);
+        EXPECT_EQ(over.status(), 429) << way.target << over.response.body;
+        EXPECT_EQ(over.header("x-should-retry"), "false");
+        EXPECT_NE(over.header("Retry-After"), "");
+        EXPECT_EQ(gateway.upstream.requests().size(), 1u) << way.target;
+        const bool named = !way.target.ends_with("responses");
+        EXPECT_EQ(gateway.view(named ? "alice" : "none").contains("Hello Hi"), named);
+    }
+}
+
 TEST(budgets, count_every_way_to_ask_a_model) {
     const std::string streamed = R"("stream":true)";
     const UpstreamReply whole = says(FormatId::openai_chat, "Hi"),
