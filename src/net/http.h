@@ -225,9 +225,9 @@ public:
 
     // The port. Fails with `unavailable` if the address is taken or not ours.
     Result<std::uint16_t> start();
-    // No new connections; running requests finish within the grace, then sockets are closed.
-    // Returns when no service and no worker runs any more: a worker that blocks holds it up. A
-    // second call with less grace hurries the first.
+    // No new connections; running requests finish within the grace. Those that do not are halted,
+    // have a second for their last words, and are cut. Returns when no service and no worker runs
+    // any more: a worker that blocks holds it up. A second call with less grace hurries the first.
     void stop(int grace_ms);
 
     // For requests from now on; from any thread.

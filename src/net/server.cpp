@@ -22,6 +22,9 @@ constexpr int accept_pause_ms = 100;
 // Per wake-up, so that a flood of connections does not starve those that are open.
 constexpr int accept_burst = 64;
 
+// For the last words of services whose grace is over.
+constexpr std::chrono::seconds farewell{1};
+
 struct NetThread {
     explicit NetThread(ServerShared& shared) : sessions(shared) {}
     SessionList sessions;
@@ -48,6 +51,7 @@ struct HttpServer::Running {
     bool accept_one();
     void close_listener();
     void stop(int grace_ms);
+    void say_farewell();
     void wait_until_empty(bool give_up);
 };
 
@@ -130,10 +134,23 @@ void HttpServer::Running::stop(int grace_ms) {
     stopped = true;
     accept_loop().post([this] { close_listener(); });
     wait_until_empty(true);
+    say_farewell();
     for (const auto& thread : threads)
         thread->sessions.loop.post([&sessions = thread->sessions] { sessions.abort(); });
     wait_until_empty(false);
     join_threads();
+}
+
+// Services are told to end before their clients are cut off, so that a stream can say why it ends.
+void HttpServer::Running::say_farewell() {
+    {
+        const std::scoped_lock lock(shared.mutex);
+        if (shared.sessions == 0) return;
+        deadline = std::chrono::steady_clock::now() + farewell;
+    }
+    for (const auto& thread : threads)
+        thread->sessions.loop.post([&sessions = thread->sessions] { sessions.halt(); });
+    wait_until_empty(true);
 }
 
 void HttpServer::Running::wait_until_empty(bool give_up) {

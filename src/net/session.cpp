@@ -337,6 +337,10 @@ void Session::drain() {
     }
 }
 
+void Session::halt() {
+    halt_service();
+}
+
 void Session::abort() {
     broken_ = true;
     halt_service();

@@ -41,6 +41,7 @@ public:
     // Called by the list. Each may end the session before it returns.
     void expire(SteadyTime now);
     void drain();
+    void halt();  // The service should end; what it still says is sent.
     void abort();
 
     const HttpRequest& request() const override { return head_.request; }

@@ -75,6 +75,10 @@ void SessionList::drain() {
     shared.emptied.notify_all();
 }
 
+void SessionList::halt() {
+    for (const auto& session : all()) session->halt();
+}
+
 void SessionList::abort() {
     draining_ = true;
     for (const auto& session : all()) session->abort();

@@ -47,6 +47,7 @@ public:
     // Closes the session that has been idle for longest, if there is one.
     bool drop_oldest_idle();
     void drain();
+    void halt();
     void abort();
     bool draining() const { return draining_; }  // from any thread
 

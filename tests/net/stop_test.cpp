@@ -124,11 +124,11 @@ TEST(server_stop, cuts_what_does_not_end_within_the_grace) {
         bool sent = co_await exchange.start(std::move(head));
         const std::stop_token token = exchange.stop_token();
         auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-        while (sent && !token.stop_requested()) {
+        while (sent) {
             co_await exchange.run(nap);
             sent = co_await exchange.write("x");
         }
-        told = true;
+        told = token.stop_requested();
     };
     Started started(service);
     WireClient client(started.port);
@@ -137,6 +137,30 @@ TEST(server_stop, cuts_what_does_not_end_within_the_grace) {
     started.server.stop(30);
     EXPECT_TRUE(told);
     EXPECT_FALSE(client.receive_all().ends_with("0\r\n\r\n"));
+}
+
+TEST(server_stop, sends_the_last_words_of_a_stream_whose_grace_is_over) {
+    std::atomic<bool> begun = false;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        HttpResponse head = event_stream();
+        co_await exchange.start(std::move(head));
+        const std::stop_token halt = exchange.halt_token();
+        auto work = [&] {
+            begun = true;
+            begun.notify_all();
+            while (!halt.stop_requested()) std::this_thread::yield();
+            exchange.write_from_worker("data: cut\n\n");
+        };
+        co_await exchange.run(work);
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    begun.wait(false);
+    std::thread stopper([&] { started.server.stop(0); });
+    EXPECT_TRUE(client.receive_all().ends_with("b\r\ndata: cut\n\n\r\n0\r\n\r\n"));
+    client.close();
+    stopper.join();
 }
 
 TEST(server_stop, halts_also_what_goes_on_without_its_client) {

@@ -60,6 +60,36 @@ TEST(halt, a_server_ends_when_its_grace_is_over_though_a_model_is_silent) {
     }
 }
 
+TEST(halt, a_stream_that_is_under_way_when_the_grace_is_over_says_that_it_was_cut) {
+    const std::string events = told_events(chat_format, "one two three");
+    for (const Asked& asked : std::initializer_list<Asked>{
+             {"/v1/chat/completions",
+              R"({"model":"m","stream":true,"messages":[{"role":"user","content":"a"}]})",
+              in_alice},
+             {"/v1/messages",
+              R"({"model":"m","stream":true,"max_tokens":9,)"
+              R"("messages":[{"role":"user","content":"a"}]})",
+              in_alice},
+             {"/v1/responses", R"({"model":"m","input":"a","stream":true})", {}},
+             {"/api/v1/chat", R"({"message":"a","stream":true})", {}}}) {
+        UpstreamReply half = event_stream_reply(events);
+        half.piece_bytes = events.find("three") - 100;
+        half.hold_at = half.piece_bytes;
+        Gateway gateway(chat_format, {half});
+        Told told;
+        std::thread asking([&] { told = gateway.post(asked.target, asked.body, asked.headers); });
+        while (gateway.upstream.requests().empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        gateway.server->stop(std::chrono::milliseconds(300));
+        asking.join();
+        gateway.upstream.let_go();
+        EXPECT_EQ(told.status(), 200) << asked.target << told.response.body;
+        const bool says_so =
+            told.response.body.contains("error") || told.response.body.contains("\"interrupted\"");
+        EXPECT_TRUE(says_so) << asked.target << told.response.body;
+    }
+}
+
 TEST(halt, what_was_said_is_kept_and_the_conversation_goes_on) {
     ServerOptions options;
     options.terms.limits.request_timeout_ms = 200;
