@@ -214,6 +214,38 @@ std::string with_server_name(const Call& call, const Model& model) {
     return out.append(body, name->offset() + name->raw().size());
 }
 
+// Whether an event stream can begin with these bytes.
+bool may_be_events(std::string_view bytes) {
+    for (const std::string_view field : {"data", "event", "id", "retry", ":", "\xEF\xBB\xBF"})
+        if (bytes.substr(0, field.size()) == field.substr(0, bytes.size())) return true;
+    return false;
+}
+
+// What of a model's server is passed on as it comes: events, not a page that it answers with.
+class Passing {
+public:
+    explicit Passing(Outlet& out) : out_(out) {}
+
+    bool take(std::string_view bytes) {
+        if (page_bytes_ == 0 && (out_.started() || may_be_events(bytes))) return out_.write(bytes);
+        page_bytes_ += bytes.size();
+        return page_bytes_ <= page_bytes_max;
+    }
+    Result<void> check(const Model& model, const std::string& type) const {
+        if (page_bytes_ == 0) return {};
+        return fail(ErrorCode::upstream_failed,
+                    fmt::format("the server of the model {} answered with success and {} bytes of "
+                                "{} that are no model's answer; look at the model's url (up to "
+                                "the version, as in .../v1) and its format",
+                                model.name(), page_bytes_, type.empty() ? "no type" : type));
+    }
+
+private:
+    static constexpr std::size_t page_bytes_max = std::size_t{1} << 20;
+    Outlet& out_;
+    std::size_t page_bytes_ = 0;
+};
+
 }  // namespace
 
 Result<std::optional<ConversationId>> conversation_of(const Call& call) {
@@ -253,11 +285,12 @@ Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::stri
     for (const std::string_view name : passed_headers)
         if (const auto value = call.request.headers.find(name))
             request.headers.emplace_back(name, *value);
-    auto reply =
-        model.relay(request, [&](std::string_view bytes) { return call.out->write(bytes); });
+    Passing passing(*call.out);
+    auto reply = model.relay(request, [&](std::string_view bytes) { return passing.take(bytes); });
     if (!reply && reply.error().code == ErrorCode::unprocessable)
         return std::optional<RouteReply>();
     if (!reply) return std::unexpected(std::move(reply).error());
+    PAL_CHECK(passing.check(model, reply->type));
     if (reply->cut)
         call.out->write(error_event(model.format(),
                                     {ErrorCode::upstream_failed, "the model's answer broke off"}));

@@ -32,6 +32,17 @@ std::string upstream_of(const Told& ready) {
     return ready.document ? std::string(ready.json().find("upstream")->raw()) : "";
 }
 
+TEST(upstream, that_answers_with_a_page_is_a_fault_and_no_stream) {
+    const UpstreamReply page{.type = "text/html", .body = "<html>hello</html>"};
+    Gateway gateway(FormatId::openai_chat, {page, page, page});
+    for (const Told& told : {gateway.chat(hello), gateway.chat(hello, {}, R"("stream":true)"),
+                             gateway.post("/v1/embeddings", R"({"model":"m","input":"a"})")}) {
+        EXPECT_EQ(told.status(), 502);
+        EXPECT_EQ(told.error("code"), "upstream_failed");
+        EXPECT_TRUE(told.error("message").contains("18 bytes of text/html")) << told.response.body;
+    }
+}
+
 TEST(readiness, tells_whether_the_models_server_answers) {
     Gateway gateway(FormatId::openai_chat, {{.body = R"({"data":[]})"}});
     const Told ready = gateway.get("/readyz");
