@@ -229,11 +229,7 @@ std::int64_t now_seconds() {
 
 Result<ResponseTurn> read_turn(Call& call) {
     PAL_CHECK(check_request(call));
-    const auto chosen = choose_model(call, call.text("model").value_or(""));
-    if (!chosen && chosen.error().code == ErrorCode::forbidden)
-        return std::unexpected(chosen.error());
-    if (!chosen) return refuse(chosen.error().message, "model");
-    const std::shared_ptr<Model>& model = *chosen;
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_CHECK(check_tools(call, *model));
     ResponseTurn turn{.site = call.site, .model = model, .trace = call.trace};
     turn.tools = raw_of(call, "tools");

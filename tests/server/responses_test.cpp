@@ -309,7 +309,9 @@ TEST(responses, refuse_what_they_do_not_support_by_name) {
         "compact_threshold":5}])"),
               "compact_threshold");
     EXPECT_EQ(param(R"("metadata":{})"), "input");
-    EXPECT_EQ(site.ask("POST", root, R"({"model":"other","input":"a"})").error("param"), "model");
+    const Told other = site.ask("POST", root, R"({"model":"other","input":"a"})");
+    EXPECT_EQ(other.status(), 404);
+    EXPECT_EQ(other.error("param"), "model");
     EXPECT_TRUE(site.upstream.requests().empty());
 }
 
