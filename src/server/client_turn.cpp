@@ -250,6 +250,11 @@ private:
 
 Result<std::optional<ConversationId>> conversation_of(const Call& call) {
     const auto header = call.request.headers.find(conversation_header);
+    for (const auto& [name, value] : call.request.headers)
+        if (equal_without_case(name, conversation_header) && value != *header)
+            return fail(ErrorCode::invalid_request,
+                        "two headers X-Conversation-Id name two conversations",
+                        std::string(conversation_header));
     const auto field = call.field("conversation");
     if (!header && !field) return std::optional<ConversationId>();
     const std::string_view named = field ? id_of(*field) : *header;

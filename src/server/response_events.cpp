@@ -50,6 +50,21 @@ std::string_view text_at(JsonValue object, std::string_view key) {
     return value && value->is_string() ? value->string() : std::string_view();
 }
 
+// The event that ends an item, of the one that was being said when the answer was cut.
+std::string with_cut_item(std::string_view event) {
+    std::string bytes;
+    SseParser parser;
+    (void)parser.feed(event, [&](std::string_view name, std::string_view data) -> Result<void> {
+        PAL_TRY(document, parse_json(data));
+        const auto item = document.root().find("item");
+        bytes += item ? sse_event(name, with_member(document.root(), "item",
+                                                    incomplete_item(std::string(item->raw()))))
+                      : sse_event(name, data);
+        return {};
+    });
+    return bytes;
+}
+
 }  // namespace
 
 ResponseEvents::ResponseEvents(ResponseState state)
@@ -119,10 +134,11 @@ std::string ResponseEvents::pass_event(std::string_view data) {
 // The writer closes what is open; its own last event is left out.
 std::string ResponseEvents::close_writer(const ResponseState& state, StopReason stop) {
     std::string bytes;
+    const bool cut = state.status == "incomplete" || state.status == "cancelled";
     const std::string closing = writer_->end(stop, state.usage.value_or(ReplyUsage{}));
     for (const StreamedEvent& event : split_events(closing)) {
         sequence_ = static_cast<std::uint64_t>(event.sequence);
-        if (!event.last) bytes += event.bytes;
+        if (!event.last) bytes += cut ? with_cut_item(event.bytes) : event.bytes;
     }
     SseParser parser;
     (void)parser.feed(closing, [&](auto, std::string_view data) -> Result<void> {
@@ -139,7 +155,7 @@ std::string ResponseEvents::end(const ResponseState& state, StopReason stop) {
     std::string bytes;
     if (!passed_) bytes = close_writer(state, stop);
     for (std::size_t index = announced_; index < state.output.size(); ++index)
-        bytes += write_item_events(state.output[index], index, sequence_);
+        bytes += write_item_events(output_item(state, index), index, sequence_);
     return bytes += lifecycle_event(end_event(state), sequence_, state);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json_write.h"
+#include "format/json_edit.h"
 
 namespace palimpsest {
 namespace {
@@ -73,6 +74,18 @@ std::string echo_fields(JsonValue request) {
     return fields;
 }
 
+std::string output_item(const ResponseState& response, std::size_t index) {
+    const std::string& item = response.output.at(index);
+    const bool cut = response.status == "incomplete" || response.status == "cancelled";
+    return cut && index + 1 == response.output.size() ? incomplete_item(item) : item;
+}
+
+std::string incomplete_item(const std::string& item) {
+    const auto document = parse_json(item);
+    if (!document || !document->root().find("status")) return item;
+    return with_member(document->root(), "status", "\"incomplete\"");
+}
+
 std::string write_response(const ResponseState& response) {
     std::string body;
     JsonWriter out(body);
@@ -80,7 +93,7 @@ std::string write_response(const ResponseState& response) {
     out.key("created_at").number(response.created).field("status", response.status);
     write_end(out, response);
     out.field("model", response.model).key("output").begin_array();
-    for (const std::string& item : response.output) out.raw(item);
+    for (std::size_t i = 0; i < response.output.size(); ++i) out.raw(output_item(response, i));
     out.end_array().key("instructions");
     out.raw(response.instructions.empty() ? "null" : response.instructions);
     out.key("tools").raw(response.tools.empty() ? "[]" : response.tools).key("usage");

@@ -35,6 +35,11 @@ std::string echo_fields(JsonValue request);
 
 std::string write_response(const ResponseState& response);
 
+// An item of its output as it is shown: the last one of an answer that was cut is not whole.
+std::string output_item(const ResponseState& response, std::size_t index);
+// The item as one that is not whole, where its kind tells.
+std::string incomplete_item(const std::string& item);
+
 // How a reply's end is told.
 struct ResponseEnd {
     std::string_view status = "completed", reason = {};

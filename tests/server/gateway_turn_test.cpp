@@ -384,5 +384,18 @@ TEST(gateway_turn, tells_the_client_of_its_own_mistake_with_the_providers_status
     EXPECT_EQ(gateway.chat(user("a"), in_alice).status(), 502);  // our key, not the client's fault
 }
 
+TEST(gateway, two_headers_that_name_two_conversations_are_refused) {
+    Gateway gateway(FormatId::openai_chat);
+    HttpRequest request =
+        request_of("POST", "/v1/chat/completions",
+                   R"({"model":"m","messages":[{"role":"user","content":"a"}]})", in_alice);
+    request.headers.add("X-Conversation-Id", "bob");
+    HttpClient client = gateway.client();
+    const auto answer = client.send(request);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 400);
+    EXPECT_TRUE(gateway.upstream.requests().empty());
+}
+
 }  // namespace
 }  // namespace palimpsest

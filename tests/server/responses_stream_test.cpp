@@ -163,6 +163,20 @@ TEST(responses, that_stream_and_failed_are_tried_again_at_once) {
     EXPECT_EQ(site.upstream.requests().size(), 4U);
 }
 
+TEST(responses, that_are_cut_show_that_their_last_item_is_not_whole) {
+    Behind site;
+    UpstreamReply cut = chat_stream({"half ", "an ", "answer"});
+    cut.cut_at = cut.body.size() - 200;
+    site.upstream.add(cut);
+    const std::vector<Event> events =
+        events_of(site.say(R"("input":"Hi","stream":true)").response.body);
+    EXPECT_EQ(events.back().type, "response.incomplete") << types_of(events);
+    for (const Event& event : events) {
+        const bool whole = event.data.contains(R"("status":"completed")");
+        EXPECT_FALSE(whole) << event.data;
+    }
+}
+
 TEST(responses, are_followed_from_another_server_of_the_same_store) {
     Memory memory = Memory::open("memory:").value();
     Upstream upstream;

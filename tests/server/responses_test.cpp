@@ -366,6 +366,8 @@ TEST(responses, cut_short_by_the_limit_are_incomplete) {
         "content":"lon"},"finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2}})"});
     const Told told = site.say(R"("input":"a")");
     EXPECT_EQ(told.text("status"), "incomplete");
+    const JsonValue item = *told.json().find("output")->elements().begin();
+    EXPECT_EQ(item.find("status")->string(), "incomplete");
     const Told again = site.ask("GET", root + "/" + told.text("id"));
     EXPECT_EQ(again.json().find("incomplete_details")->raw(), R"({"reason":"max_output_tokens"})");
 }
