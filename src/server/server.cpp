@@ -115,7 +115,8 @@ std::string_view key_of(const HttpRequest& request) {
 struct Arrival {
     std::string id = {};
     std::shared_ptr<RequestTrace> trace = {};
-    std::string key = {};  // its id, once it is known
+    std::string key = {};      // its id, once it is known
+    std::size_t streamed = 0;  // bytes of its answer, where that is a stream
 };
 
 std::string span_name(const HttpRequest& request, const Route* route) {
@@ -161,7 +162,7 @@ struct Server::State {
     Outcome route_and_answer(const HttpRequest& request, Arrival& arrival, Result<Match> match,
                              Outlet& out);
     Task<void> serve(Exchange& exchange);
-    Task<void> stream(Exchange& exchange, Outcome& outcome);
+    Task<void> stream(Exchange& exchange, Outcome& outcome, std::size_t& sent);
     void log(const HttpRequest& request, const HttpResponse& response, const Arrival& arrival,
              std::string_view trace_id, Instant begun) const;
 };
@@ -255,6 +256,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
         Outcome made = route_and_answer(request, arrival, std::move(match), out);
         made.response.headers.set("x-request-id", arrival.id);
         if (made.stream) return made;
+        arrival.streamed = out.sent();
         if (out.started()) made.response.status = 200;
         finish(made.response);
         if (!out.started()) exchange.answer_from_worker(made.response);
@@ -272,15 +274,17 @@ Task<void> Server::State::serve(Exchange& exchange) {
     }
     Outcome outcome = co_await exchange.run(work, lane);
     if (!outcome.stream) co_return;
-    co_await stream(exchange, outcome);
+    co_await stream(exchange, outcome, arrival.streamed);
     finish(outcome.response);
 }
 
 // Also when the client has gone already: the turn was begun, and what the model says is stored.
-Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome) {
+Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome, std::size_t& sent) {
     co_await exchange.start(outcome.response);
-    const SendEvent send = [&exchange](const ServerEvent& event) {
-        return exchange.write_from_worker(write_event(event));
+    const SendEvent send = [&exchange, &sent](const ServerEvent& event) {
+        const std::string bytes = write_event(event);
+        sent += bytes.size();
+        return exchange.write_from_worker(bytes);
     };
     const RequestMeters::OpenStream open(*meters);
     auto work = [&] { outcome.stream(send); };
@@ -303,7 +307,7 @@ void Server::State::log(const HttpRequest& request, const HttpResponse& response
          .status = response.status,
          .micros = std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
          .bytes_in = request.body.size(),
-         .bytes_out = response.body.size()}));
+         .bytes_out = arrival.streamed > 0 ? arrival.streamed : response.body.size()}));
 }
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -117,5 +117,22 @@ TEST(logs, hold_nothing_of_what_was_said_whatever_route_is_asked) {
     EXPECT_EQ(metrics.find(canary), std::string::npos);
 }
 
+TEST(logs, count_the_bytes_of_a_stream) {
+    Lines lines;
+    ServerOptions options;
+    options.terms.log = lines.sink();
+    const UpstreamReply events = tells(FormatId::openai_chat, "one two");
+    Gateway gateway(FormatId::openai_chat, {events, events}, options);
+    const std::string streams[] = {
+        gateway.post("/v1/responses", R"({"model":"m","input":"a","stream":true})").response.body,
+        gateway.post("/api/v1/chat", R"({"message":"a","stream":true})").response.body};
+    gateway.server->stop(std::chrono::seconds(5));  // the line of a stream comes behind its end
+    for (const std::string& body : streams) {
+        EXPECT_FALSE(body.empty());
+        const std::string counted = "\"bytes_out\":" + std::to_string(body.size()) + "}";
+        EXPECT_TRUE(lines.all().contains(counted)) << counted << lines.all();
+    }
+}
+
 }  // namespace
 }  // namespace palimpsest
