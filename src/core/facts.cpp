@@ -26,11 +26,22 @@ Treatment treatment_of(ItemKind kind) {
     return Treatment::verbatim;
 }
 
-// Responses gives every call an item of its own, and Anthropic takes calls in several messages in a
-// row. Elsewhere a message has all calls that are made at once.
+// How calls that are made at once are told: all in one message, or also in several in a row, as
+// Responses has an item for each and Anthropic takes both.
+struct CallRule {
+    FormatId format;
+    bool in_a_row;
+};
+constexpr CallRule call_rules[] = {
+    {FormatId::openai_chat, false},
+    {FormatId::openai_responses, true},
+    {FormatId::anthropic, true},
+};
+
 bool calls_in_a_row(const Item& item) {
-    return !item.message.shape.calls.empty() && item.kind != ItemKind::summary &&
-           item.message.format != FormatId::openai_chat;
+    if (item.message.shape.calls.empty() || item.kind == ItemKind::summary) return false;
+    const auto rule = std::ranges::find(call_rules, item.message.format, &CallRule::format);
+    return rule != std::end(call_rules) && rule->in_a_row;
 }
 
 }  // namespace

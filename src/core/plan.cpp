@@ -194,7 +194,7 @@ std::optional<std::uint64_t> usual_target(const Policy& policy, const Due& due,
 // Asked for by hand although there is room, or nobody knows how much.
 bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
     const auto target = usual_target(policy, due, occasion, used);
-    const bool room = !target || *target >= used;
+    const bool room = used > 0 && (!target || *target >= used);
     return due.trigger == "explicit" && room && used <= occasion.budget.limit();
 }
 
@@ -212,7 +212,7 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
     // There are too many of something, not too many tokens: a target that is met says nothing.
     if (counts_things(due.trigger) && target && *target >= used) target.reset();
     if (is_gentle(policy, due, occasion, used))
-        target = used - std::max<std::uint64_t>(used / 4, used > 0 ? 1 : 0);
+        target = used - std::max<std::uint64_t>(used / 4, 1);
     // An overflow says that the count was too low: the target must lie below what was sent.
     if (due.trigger == "overflow") target = std::min(target.value_or(used), used - used / 4);
     if (target) target = std::min(*target, occasion.budget.limit());

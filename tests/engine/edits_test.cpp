@@ -356,6 +356,9 @@ TEST(edits, crosswise_results_and_calls_in_one_message_are_pinned_and_compacted_
     Memory memory = open_memory();
     ASSERT_TRUE(memory.append(alice, {.messages = crossed, .format = FormatId::anthropic}));
     EXPECT_TRUE(memory.pin(alice, Seq{1}));
+    // Two calls in a row are one group, and pinned together.
+    EXPECT_EQ(memory.retract(alice, {Seq{2}, Seq{2}}).error().code, ErrorCode::conflict);
+    EXPECT_TRUE(memory.unpin(alice, Seq{1}));
     EXPECT_TRUE(memory.retract(alice, {Seq{2}, Seq{2}}));
     EXPECT_TRUE(
         memory.compact(alice, {.policy = R"({"passes":[{"pass":"keep_last","messages":1}]})"}));
