@@ -191,10 +191,12 @@ std::optional<std::uint64_t> usual_target(const Policy& policy, const Due& due,
     return target;
 }
 
-// Asked for by hand although there is room, or nobody knows how much.
+// Asked for by hand although there is room, or nobody knows how much. Passes that say themselves
+// how much they leave do so.
 bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
     const auto target = usual_target(policy, due, occasion, used);
-    const bool room = used > 0 && (!target || *target >= used);
+    const bool stops = !policy.target.empty() || removes_oldest(policy.passes);
+    const bool room = used > 0 && (target ? *target >= used : stops);
     return due.trigger == "explicit" && room && used <= occasion.budget.limit();
 }
 
