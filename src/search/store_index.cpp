@@ -278,10 +278,12 @@ Result<StoreIndex::Opened> StoreIndex::open(const IndexQuery& query, bool waits)
         opened.logs.push_back(std::move(found));
     }
     if (query.mode != SearchMode::lexical) PAL_CHECK(embed_scopes(query, opened.logs, waits));
-    for (std::size_t s = 0; s < opened.logs.size(); ++s) {
-        opened.locks.emplace_back(opened.logs[s]->mutex);
+    // In one order, whatever that of the scopes: two searches must not wait for each other.
+    std::set<std::shared_mutex*> mutexes;
+    for (const KeptPtr& log : opened.logs) mutexes.insert(&log->mutex);
+    for (std::shared_mutex* const mutex : mutexes) opened.locks.emplace_back(*mutex);
+    for (std::size_t s = 0; s < opened.logs.size(); ++s)
         opened.scopes.push_back({&opened.logs[s]->words.words(), query.scopes[s].upto, {}, {}});
-    }
     return opened;
 }
 
