@@ -93,17 +93,11 @@ Result<std::string> fields_in(FormatId to, const ModelRequest& request,
     return json;
 }
 
-// Of what conversion loses: a model's own thoughts, which no other one is told, and what stands
-// beside words. Not worth saying at each turn.
+// With a dot at its end: all that begin so.
 constexpr std::string_view lost_by_nature[] = {
-    "cache_control", "detail", "input_text",        "message", "name",     "output_text",
-    "reasoning",     "system", "redacted_thinking", "text",    "thinking",
+    "cache_control", "detail", "input_text",        "message.", "name",     "output_text",
+    "reasoning",     "system", "redacted_thinking", "text",     "thinking",
 };
-
-bool is_lost_by_nature(std::string_view line) {
-    const std::string_view name = line.substr(0, line.find_first_of(":."));
-    return std::ranges::find(lost_by_nature, name) != std::end(lost_by_nature);
-}
 
 // What is sent otherwise than it is stored, each kind once.
 std::vector<std::string> told_repairs(const Rendered& rendered) {
@@ -120,6 +114,13 @@ std::vector<std::string> told_repairs(const Rendered& rendered) {
 }
 
 }  // namespace
+
+bool is_lost_by_nature(std::string_view line) {
+    const std::string_view name = line.substr(0, line.find(": "));
+    return std::ranges::any_of(lost_by_nature, [&](std::string_view known) {
+        return name == known || (known.ends_with('.') && name.starts_with(known));
+    });
+}
 
 Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view model,
                                         const ModelRequest& request, std::string_view defaults,

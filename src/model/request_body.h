@@ -19,6 +19,10 @@ struct RequestBody {
     std::vector<std::string> repairs = {};
 };
 
+// Of a line "NAME: why" that conversion tells: whether it is what every other format loses, a
+// model's own thoughts and what stands beside words. Not worth saying at each turn.
+bool is_lost_by_nature(std::string_view line);
+
 // `defaults` is a JSON object in the dialect's own format: fields that the request does not set.
 // `output_tokens`: for a format that insists on a limit, if neither names one.
 Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view model,

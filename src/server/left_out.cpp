@@ -4,6 +4,7 @@
 
 #include "base/json_write.h"
 #include "format/request.h"
+#include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
@@ -50,12 +51,6 @@ constexpr Rule include_rules[] = {
     {"reasoning.encrypted_content", Lost::told},
     {"web_search_call.action.sources", Lost::told},
     {"web_search_call.results", Lost::told},
-};
-// Of items: a model's own reasoning, and what stands beside words.
-constexpr Rule item_rules[] = {
-    {"reasoning", Lost::told},     {"output_text", Lost::told}, {"input_text", Lost::told},
-    {"text", Lost::told},          {"detail", Lost::told},      {"name", Lost::told},
-    {"cache_control", Lost::told}, {"message.", Lost::told},
 };
 
 Rule rule_of(std::span<const Rule> rules, std::string_view name) {
@@ -178,8 +173,7 @@ Result<void> look_at_items(const Call& call, const Model& model, std::vector<std
         const std::string place = "input[" + std::to_string(index++) + "]";
         if (is_usual(item)) continue;
         for (const std::string& line : lost_of(item, model.format())) {
-            if (rule_of(item_rules, name_of(line)).lost == Lost::refused)
-                return refuse(model, place + " (" + line + ")", place);
+            if (!is_lost_by_nature(line)) return refuse(model, place + " (" + line + ")", place);
             out.push_back(place + ": " + line);
         }
     }

@@ -8,6 +8,7 @@
 #include "store/copy.h"
 #include "store/sealed_store.h"
 #include "store/sqlite_fixture.h"
+#include "support/passing_store.h"
 
 namespace palimpsest {
 namespace {
@@ -26,51 +27,21 @@ struct Moment {
     bool dead = false;
 };
 
-class Process final : public Store {
+class Process final : public testing_support::PassingStore<Process> {
 public:
-    Process(Store& shared, Moment& moment) : shared_(shared), moment_(moment) {}
-    Result<Header> head(const ConversationId& name) override {
-        return pass([&] { return shared_.head(name); });
-    }
-    Result<Header> head(const LogId& log) override {
-        return pass([&] { return shared_.head(log); });
-    }
-    Result<Appended> append(const ConversationId& name, const Batch& batch) override {
-        return pass([&] { return shared_.append(name, batch); });
-    }
-    Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override {
-        return pass([&] { return shared_.read(log, query); });
-    }
-    Result<Page> list(const ListQuery& query) override {
-        return pass([&] { return shared_.list(query); });
-    }
-    Result<void> scrub(std::span<const Replacement> replacements) override {
-        return pass([&] { return shared_.scrub(replacements); });
-    }
-    Result<Receipt> erase(const ConversationId& name) override {
-        return pass([&] { return shared_.erase(name); });
-    }
-    Result<Record> get_record(const RecordKey& key) override {
-        return pass([&] { return shared_.get_record(key); });
-    }
-    Result<std::uint64_t> put_record(const RecordWrite& write) override {
-        return pass([&] { return shared_.put_record(write); });
-    }
-    Result<std::vector<Record>> list_records(const RecordQuery& query) override {
-        return pass([&] { return shared_.list_records(query); });
-    }
+    Process(Store& shared, Moment& moment) : PassingStore(shared), moment_(moment) {}
     Result<Contents> contents() override {
-        return pass([&] { return shared_.contents(); });
+        return pass([&] { return inner_.contents(); });
     }
 
 private:
+    friend class testing_support::PassingStore<Process>;
     template <class Call>
     auto pass(Call call) -> decltype(call()) {
         if (++moment_.calls == moment_.at) moment_.dead = !moment_.meanwhile();
         if (moment_.dead) return fail(ErrorCode::unavailable, "dead");
         return call();
     }
-    Store& shared_;
     Moment& moment_;
 };
 
@@ -305,17 +276,20 @@ TEST(sealed_keys, one_that_is_lost_stops_no_other_conversation_and_its_own_can_b
 
 // ---- an erase that is broken off ----------------------------------------------------------------
 
+// An erase by a process that dies at its call number `at`. True: it lived.
+bool erase_dying_at(Shared& shared, int at) {
+    Moment death{.at = at, .meanwhile = [] { return false; }};
+    const auto dying = shared.open({fresh}, death);
+    if (dying) (void)(*dying)->erase({"t", "a"});
+    return !death.dead;
+}
+
 TEST(sealed_keys, an_erase_that_was_broken_off_anywhere_is_finished_by_a_repeat) {
     bool whole = false;
     for (int at = 1; !whole; ++at) {
         Shared shared;
         ASSERT_TRUE(shared.opened({fresh})->append({"t", "a"}, batch_of("one")));
-        Moment death{.at = at, .meanwhile = [] { return false; }};
-        {
-            const auto dying = shared.open({fresh}, death);
-            if (dying) (void)(*dying)->erase({"t", "a"});
-        }
-        whole = !death.dead;
+        whole = erase_dying_at(shared, at);
         const auto again = shared.opened({fresh})->erase({"t", "a"});
         EXPECT_TRUE(again || again.error().code == ErrorCode::not_found) << "call " << at;
         EXPECT_EQ(shared.keys(), 0U) << "call " << at;
@@ -330,10 +304,7 @@ TEST(sealed_keys, an_erase_that_was_broken_off_is_named_by_a_check_and_finished_
     for (int at = 1; !whole; ++at) {
         Shared shared;
         ASSERT_TRUE(shared.opened({fresh})->append({"t", "a"}, batch_of("one")));
-        Moment death{.at = at, .meanwhile = [] { return false; }};
-        const auto dying = shared.open({fresh}, death);
-        if (dying) (void)(*dying)->erase({"t", "a"});
-        whole = !death.dead;
+        whole = erase_dying_at(shared, at);
         const bool gone = !shared.store->head(ConversationId{"t", "a"});
         if (shared.findings() == Texts{"key a"}) ++named;
         EXPECT_EQ(shared.opened({fresh})->repair({})->findings.size(), 0U);

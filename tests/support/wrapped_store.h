@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "palimpsest/store.h"
+#include "support/passing_store.h"
 
 namespace palimpsest::testing_support {
 
@@ -22,45 +22,19 @@ struct Fault {
     bool after = false;
 };
 
-class WrappedStore : public Store {
+class WrappedStore : public PassingStore<WrappedStore> {
 public:
     explicit WrappedStore(Store& inner, Traffic& traffic, Fault fault = {})
-        : inner_(inner), traffic_(traffic), fault_(fault) {}
+        : PassingStore(inner), traffic_(traffic), fault_(fault) {}
 
-    Result<Header> head(const ConversationId& name) override {
-        return pass([&] { return inner_.head(name); });
-    }
-    Result<Header> head(const LogId& log) override {
-        return pass([&] { return inner_.head(log); });
-    }
-    Result<Appended> append(const ConversationId& name, const Batch& batch) override {
-        return pass([&] { return inner_.append(name, batch); });
-    }
     Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override {
-        auto entries = pass([&] { return inner_.read(log, query); });
+        auto entries = PassingStore::read(log, query);
         if (entries) count(*entries);
         return entries;
     }
-    Result<Page> list(const ListQuery& query) override {
-        return pass([&] { return inner_.list(query); });
-    }
-    Result<void> scrub(std::span<const Replacement> replacements) override {
-        return pass([&] { return inner_.scrub(replacements); });
-    }
-    Result<Receipt> erase(const ConversationId& name) override {
-        return pass([&] { return inner_.erase(name); });
-    }
-    Result<Record> get_record(const RecordKey& key) override {
-        return pass([&] { return inner_.get_record(key); });
-    }
-    Result<std::uint64_t> put_record(const RecordWrite& write) override {
-        return pass([&] { return inner_.put_record(write); });
-    }
-    Result<std::vector<Record>> list_records(const RecordQuery& query) override {
-        return pass([&] { return inner_.list_records(query); });
-    }
 
 private:
+    friend class PassingStore<WrappedStore>;
     template <class Call>
     auto pass(Call call) -> decltype(call()) {
         const bool failing = ++std::atomic_ref(traffic_.calls) == fault_.fail_on;
@@ -77,7 +51,6 @@ private:
                 std::atomic_ref(traffic_.content_bytes_read) += view_of(said->message.raw).size();
     }
 
-    Store& inner_;
     Traffic& traffic_;
     Fault fault_;
 };
