@@ -91,7 +91,8 @@ struct View {
 };
 
 // The smallest run of messages that a provider accepts alone: one message, or everything from an
-// assistant message with tool calls to the last of their results. Indices into the items.
+// assistant message with tool calls (or several in a row, where the format has a message for each
+// call) to the last of their results. Indices into the items.
 struct Group {
     std::size_t first = 0, last = 0;  // inclusive
     bool open = false;                // a call is not answered yet: never edited
