@@ -110,8 +110,10 @@ public:
     virtual bool may_hold_results(const Message& message) const = 0;
     // Whether read() would show an error result. Cheap where it can be.
     virtual bool has_error(const Message& message) const = 0;
+    // Whether it is a provider's own compaction that nobody else can read.
+    virtual bool is_sealed_past(const Message& message) const = 0;
     // The message with these parts changed, in its own format, counted. Everything else keeps its
-    // bytes, and the message its role and its call ids.
+    // bytes, and the message its role and its call ids. Without bytes when nothing is left of it.
     virtual Result<Message> rewrite(const Message& message,
                                     std::span<const PartChange> changes) const = 0;
     // A plain text message, counted.

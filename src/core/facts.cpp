@@ -26,22 +26,30 @@ Treatment treatment_of(ItemKind kind) {
     return Treatment::verbatim;
 }
 
-// How calls that are made at once are told: all in one message, or also in several in a row, as
-// Responses has an item for each and Anthropic takes both.
-struct CallRule {
+// How what a model says at once is told: all in one message, or also in several in a row, as
+// Responses has an item for each call and each piece of reasoning and Anthropic takes both.
+struct RowRule {
     FormatId format;
     bool in_a_row;
 };
-constexpr CallRule call_rules[] = {
+constexpr RowRule row_rules[] = {
     {FormatId::openai_chat, false},
     {FormatId::openai_responses, true},
     {FormatId::anthropic, true},
 };
 
-bool calls_in_a_row(const Item& item) {
-    if (item.message.shape.calls.empty() || item.kind == ItemKind::summary) return false;
-    const auto rule = std::ranges::find(call_rules, item.message.format, &CallRule::format);
-    return rule != std::end(call_rules) && rule->in_a_row;
+bool can_stand_in_row(const Item& item) {
+    const Shape& shape = item.message.shape;
+    if (item.kind == ItemKind::summary || shape.role != Role::assistant || !shape.results.empty())
+        return false;
+    const auto rule = std::ranges::find(row_rules, item.message.format, &RowRule::format);
+    return rule != std::end(row_rules) && rule->in_a_row;
+}
+
+// Neither words nor calls nor anything else that we can read.
+bool is_bare(const Shape& shape) {
+    return shape.role == Role::assistant && !shape.text && !shape.reasoning && shape.media == 0 &&
+           shape.calls.empty() && shape.results.empty();
 }
 
 }  // namespace
@@ -76,6 +84,7 @@ ItemFacts FactTaker::take(const Item& item) {
                     .starts_turn = starts_turn(item),
                     .answers = shape.role == Role::assistant && shape.calls.empty(),
                     .results = !shape.results.empty(),
+                    .bare = is_bare(shape),
                     .in_order = item.range.from > last_};
     last_ = item.range.to;
     std::optional<std::uint32_t> group;
@@ -90,13 +99,29 @@ ItemFacts FactTaker::take(const Item& item) {
             facts.closes_elsewhere = true;
     }
     PAL_ASSERT(groups_ < UINT32_MAX);
-    const bool calling = calls_in_a_row(item) && shape.results.empty();
-    if (calling && calling_ && calling_format_ == item.message.format) group = calling_;
+    if (!group) group = row_.joined_by(item);
     facts.group = group ? *group : groups_++;
-    calling_ = calling ? std::optional(facts.group) : std::nullopt;
-    calling_format_ = item.message.format;
+    row_.add(item, facts.group);
     calls_.add(shape.calls, facts.group);
     return facts;
+}
+
+// Reasoning belongs to all that it led to; without it only calls belong together.
+std::optional<std::uint32_t> Row::joined_by(const Item& item) const {
+    const Shape& shape = item.message.shape;
+    if (!group_ || format_ != item.message.format || !can_stand_in_row(item)) return std::nullopt;
+    return reasoned_ || shape.reasoning || !shape.calls.empty() ? group_ : std::nullopt;
+}
+
+void Row::add(const Item& item, std::uint32_t group) {
+    const Shape& shape = item.message.shape;
+    const bool goes_on = group_ == group && joined_by(item);
+    reasoned_ = shape.reasoning || (goes_on && reasoned_);
+    format_ = item.message.format;
+    if (can_stand_in_row(item) && (reasoned_ || !shape.calls.empty()))
+        group_ = group;
+    else
+        group_.reset();
 }
 
 std::vector<ItemFacts> facts_of(std::span<const Item> items) {

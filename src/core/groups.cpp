@@ -2,8 +2,9 @@
 //
 // Every item has its group (facts.cpp): a call opens a group, results join the group of the newest
 // call with their id, everything else is a group by itself. Parallel calls that their format tells
-// in several items are one group. Sending groups in the order of their first items is what keeps
-// pairs together when two turns were written at the same time.
+// in several items are one group, and so is reasoning with what it led to. Sending groups in the
+// order of their first items is what keeps pairs together when two turns were written at the same
+// time.
 #include <algorithm>
 #include <numeric>
 
@@ -105,6 +106,7 @@ bool add_groups(Scan& scan, const std::vector<bool>* borders) {
         group.reasoning |= facts.reasoning;
         group.tokens += facts.tokens;
         scan.pins |= facts.pinned;
+        scan.bare |= facts.bare;
     }
     return true;
 }

@@ -50,28 +50,20 @@ PassResult clear_reasoning(const PassInput& input, std::size_t keep) {
     PassResult result;
     if (!input.tools) return result;
     const std::size_t border = reasoning_from(input, keep);
-    PlannedEdit dropped;  // Items that are reasoning and nothing else.
-    dropped.reason = "old reasoning";
     for (std::size_t g = 0; g < border; ++g) {
         if (input.shields[g] != Shield::none || !input.groups[g].reasoning) continue;
-        const Group& group = input.groups[g];
-        const Shape& first = input.items[group.first].message.shape;
-        if (group.first == group.last && first.calls.empty() && !first.text) {
-            dropped.groups.push_back(g);
-            continue;
-        }
-        for (std::size_t i = group.first; i <= group.last; ++i) {
-            if (!input.items[i].message.shape.reasoning) continue;
-            if (input.treatments[i] > Treatment::cleared) continue;
+        for (std::size_t i = input.groups[g].first; i <= input.groups[g].last; ++i) {
+            const Shape& shape = input.items[i].message.shape;
+            if (!shape.reasoning || input.treatments[i] > Treatment::cleared) continue;
+            const bool alone = shape.calls.empty() && shape.results.empty() && !shape.text;
             PlannedEdit edit;
             edit.treatment = Treatment::cleared;
             edit.item = i;
-            edit.tokens_after = input.tokens[i] / 2;
+            edit.tokens_after = alone ? 0 : input.tokens[i] / 2;
             edit.reason = "old reasoning";
             result.edits.push_back(std::move(edit));
         }
     }
-    if (!dropped.groups.empty()) result.edits.push_back(std::move(dropped));
     result.rewrite = rewrite_parts(input, ContentKind::reasoning, false);
     return result;
 }

@@ -206,18 +206,19 @@ std::optional<PlanDraft::Made> PlanDraft::rewritten(const Rewrite& rewrite) cons
     if (!changes || changes->empty() || !input_.tools) return std::nullopt;
     auto message = input_.tools->rewrite(items_[item].message, *changes);
     if (!message) return std::nullopt;
-    const bool smaller = message->count.tokens < items_[item].tokens;
+    const bool gone = !message->raw;
+    const bool smaller = gone || message->count.tokens < items_[item].tokens;
     if (!smaller && !ran.result.may_grow) return std::nullopt;
     Made made;
     made.runs = {{item, item}};
-    made.edit.treatment = planned.treatment;
+    made.edit.treatment = gone ? Treatment::dropped : planned.treatment;
     made.edit.range = items_[item].range;
     made.edit.result = message->raw;
     made.edit.format = message->format;
     made.edit.reason = planned.reason;
     made.edit.pass = ran.name;
     made.edit.before = {input_.tools->scheme(), items_[item].tokens};
-    made.edit.after = message->count;
+    if (!gone) made.edit.after = message->count;
     made.message = *std::move(message);
     return made;
 }

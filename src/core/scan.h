@@ -26,6 +26,7 @@ struct ItemFacts {
     bool starts_turn : 1 = false;
     bool answers : 1 = false;           // an assistant's message without calls
     bool results : 1 = false;           // it carries results of tools
+    bool bare : 1 = false;              // an assistant's, with nothing that its shape knows of
     bool in_order : 1 = true;           // its seqs are behind those of the item before
     bool closes_elsewhere : 1 = false;  // it answers calls of other groups as well
 };
@@ -51,6 +52,18 @@ private:
     std::unordered_map<std::string_view, std::size_t> index_;
 };
 
+// What the model said at once in several items: the group that the next item may belong to.
+class Row {
+public:
+    std::optional<std::uint32_t> joined_by(const Item& item) const;
+    void add(const Item& item, std::uint32_t group);
+
+private:
+    std::optional<std::uint32_t> group_;
+    bool reasoned_ = false;
+    FormatId format_ = {};
+};
+
 // Takes down the facts of one item after the other. The items must outlive it.
 class FactTaker {
 public:
@@ -60,8 +73,7 @@ private:
     Calls calls_;
     std::uint32_t groups_ = 0;
     Seq last_;
-    std::optional<std::uint32_t> calling_;  // the group of the item before, if that made calls
-    FormatId calling_format_ = {};
+    Row row_;
 };
 std::vector<ItemFacts> facts_of(std::span<const Item> items);
 
@@ -78,6 +90,7 @@ struct Scan {
     std::size_t live = 0;  // only from this group on can one be open
     bool in_order = true;  // items stand in the order of their seqs
     bool pins = false;     // there is one
+    bool bare = false;     // there is one
 };
 // `known` are the facts of the items, if they are kept with them (Items::facts).
 Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known = {});

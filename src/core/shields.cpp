@@ -1,5 +1,5 @@
-// What no pass may touch: pins, open groups, the newest group, the latest user message, and what
-// the policy protects.
+// What no pass may touch: pins, open groups, the newest group, the latest user message, the past
+// that a provider has compacted itself, and what the policy protects.
 #include <algorithm>
 
 #include "core/pass.h"
@@ -65,6 +65,15 @@ std::size_t calls_in(std::span<const Item> items, const Group& group) {
     return calls;
 }
 
+// The newest group that holds a provider's own compaction: only that provider can read it, and
+// what came before it may be told nowhere else. It stands for the older ones too.
+std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const MessageTools* tools) {
+    for (std::size_t g = scan.groups.size(); scan.bare && tools && g-- > 0;)
+        for (std::size_t i = scan.groups[g].first; i <= scan.groups[g].last; ++i)
+            if (scan.facts[i].bare && tools->is_sealed_past(items[i].message)) return g;
+    return scan.groups.size();
+}
+
 // The first group of the newest `count` turns.
 std::size_t turns_from(std::span<const Turn> turns, std::size_t groups, std::size_t count) {
     if (count == 0) return groups;
@@ -109,6 +118,8 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
+    if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
+        out[sealed] = Shield::verbatim;
     return out;
 }
 

@@ -54,7 +54,9 @@ struct PartCost {
         const bool sealed = !part.signature.empty() && (part.text.empty() || cut.one_part_items);
         return sealed ? sealed_tokens(part.signature) : tokenizer.count(part.text);
     }
-    std::uint64_t operator()(const Opaque& part) const { return tokenizer.count(part.json); }
+    std::uint64_t operator()(const Opaque& part) const {
+        return opaque_tokens(tokenizer, part.json);
+    }
     template <class Other>
     std::uint64_t operator()(const Other&) const {
         return 0;

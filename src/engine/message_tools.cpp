@@ -18,10 +18,14 @@ public:
         return palimpsest::may_hold_results(message);
     }
     bool has_error(const Message& message) const override { return has_error_result(message); }
+    bool is_sealed_past(const Message& message) const override {
+        return palimpsest::is_sealed_past(message);
+    }
 
     Result<Message> rewrite(const Message& message,
                             std::span<const PartChange> changes) const override {
         PAL_TRY(raw, change_content(message, changes));
+        if (!raw) return Message{.format = message.format};
         PAL_TRY(changed, read_message(message.format, std::move(raw)));
         return counted(std::move(changed));
     }

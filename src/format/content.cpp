@@ -29,15 +29,16 @@ bool is_medium(const NeutralPart& part) {
            part.kind == PartKind::audio;
 }
 
-// Media inside results are parts of the content too: they stand behind those of the message.
+// Media inside results and hosted calls are parts of the content too: they stand behind those of
+// the message.
 struct Inside {
-    const NeutralPart* result;
+    const NeutralPart* holder;
     const NeutralPart* medium;
 };
 std::vector<Inside> media_inside(const NeutralMessage& message) {
     std::vector<Inside> out;
     for (const NeutralPart& part : message.parts)
-        if (part.kind == PartKind::tool_result)
+        if (part.kind == PartKind::tool_result || part.kind == PartKind::tool_call)
             for (const NeutralPart& inner : part.inner)
                 if (is_medium(inner)) out.push_back({&part, &inner});
     return out;
@@ -267,7 +268,6 @@ Result<std::string> without_parts(std::string_view raw,
             });
             if (!goes) kept.emplace_back(element.raw());
         }
-        if (kept.empty()) return fail(ErrorCode::invalid_request, "nothing would be left");
         if (kept.size() < content->size())
             out = with_member(document.root(), "content", json_list(kept));
     }
@@ -292,7 +292,7 @@ Result<Content> read_content_of(const Message& message) {
         content.parts.push_back(content_part(*owner, part));
     for (const Inside& inside : media_inside(owner->message)) {
         ContentPart& part = content.parts.emplace_back(content_part(*owner, *inside.medium));
-        part.id = inside.result->id;
+        part.id = inside.holder->id;
     }
     for (std::size_t p = 0; p < owner->message.parts.size(); ++p)
         if (const auto call = call_beside(*owner, owner->message.parts[p], content.parts[p]))
@@ -306,7 +306,9 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
     PAL_TRY(neutral, format_of(message.format).read(document.root()));
     std::vector<const NeutralPart*> parts;
     for (const NeutralPart& part : neutral.parts) parts.push_back(&part);
-    for (const Inside& inside : media_inside(neutral)) parts.push_back(inside.medium);
+    // A hosted tool's form has one place for what came out.
+    for (const Inside& inside : media_inside(neutral))
+        parts.push_back(is_hosted(*inside.holder) ? inside.holder : inside.medium);
     std::vector<const NeutralPart*> gone, gone_inside;
     for (const PartChange& change : changes) {
         if (change.part >= parts.size()) return cannot(change.part, "there is none");
@@ -323,6 +325,7 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
                            part.json.size(), *std::move(bytes)});
     }
     if (gone.empty()) return make_bytes(spliced(raw, std::move(splices)));
+    if (gone.size() == neutral.parts.size()) return Bytes();
     if (!splices.empty()) return cannot(0, "parts go and change at the same time");
     PAL_TRY(rest, without_parts(raw, gone));
     return make_bytes(std::move(rest));
@@ -346,6 +349,17 @@ bool has_error_result(const Message& message) {
     if (!flagged && raw.find("\"Error:") == raw.npos) return false;
     const auto content = read_content_of(message);
     return content && std::ranges::any_of(content->parts, &ContentPart::is_error);
+}
+
+bool is_sealed_past(const Message& message) {
+    if (!view_of(message.raw).contains("compaction")) return false;
+    const auto document = parse_json(view_of(message.raw));
+    if (!document) return false;
+    const auto neutral = format_of(message.format).read(document->root());
+    return neutral && std::ranges::any_of(neutral->parts, [](const NeutralPart& part) {
+               return part.kind == PartKind::compaction && part.text.empty() &&
+                      !part.signature.empty();
+           });
 }
 
 }  // namespace palimpsest

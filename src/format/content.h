@@ -7,12 +7,13 @@
 namespace palimpsest {
 
 Result<Content> read_content_of(const Message& message);
-// The message's bytes with these parts changed: see PartChange. invalid_request when a part cannot
-// be changed so.
+// The message's bytes with these parts changed: see PartChange; none when all of it goes.
+// invalid_request when a part cannot be changed so.
 Result<Bytes> change_content(const Message& message, std::span<const PartChange> changes);
 
 // Cheap looks at the raw bytes; see MessageTools.
 bool may_hold_results(const Message& message);
 bool has_error_result(const Message& message);
+bool is_sealed_past(const Message& message);
 
 }  // namespace palimpsest

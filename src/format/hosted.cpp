@@ -30,10 +30,12 @@ Edited set_logs(JsonValue item, std::string_view text) {
     return with_member(item, "outputs", "[{\"type\":\"logs\",\"logs\":" + json_string(text) + "}]");
 }
 
-Edited null_results(JsonValue item, std::string_view) {
+// [{"file_id", "filename", "text", ...}, ...]: the first, with the text.
+Edited set_found(JsonValue item, std::string_view text) {
     const auto results = item.find("results");
     if (!results || results->size() == 0) return std::nullopt;
-    return with_member(item, "results", "null");
+    const JsonValue first = *results->elements().begin();
+    return with_member(item, "results", "[" + with_member(first, "text", json_string(text)) + "]");
 }
 
 Edited null_result(JsonValue item, std::string_view) {
@@ -167,7 +169,7 @@ struct HostedRule {
 };
 constexpr HostedRule rules[] = {
     {"code_interpreter_call", set_logs, logs_said},
-    {"file_search_call", null_results, results_said},
+    {"file_search_call", set_found, results_said},
     {"mcp_call", set_output, output_said},
     {"image_generation_call", null_result, nothing_said},
     {"local_shell_call_output", set_output, output_said},

@@ -4,6 +4,16 @@
 #include "format/canonical.h"
 
 namespace palimpsest {
+namespace {
+
+void count_media(Shape& shape, const std::vector<NeutralPart>& parts) {
+    for (const NeutralPart& part : parts)
+        if (part.kind >= PartKind::image && part.kind <= PartKind::audio &&
+            shape.media < UINT16_MAX)
+            ++shape.media;
+}
+
+}  // namespace
 
 void set_shape(Shape& shape, const NeutralMessage& message) {
     shape.role = message.role;
@@ -20,13 +30,11 @@ void set_shape(Shape& shape, const NeutralMessage& message) {
                 break;
             case PartKind::tool_call:
                 if (!part.server) shape.calls.emplace_back(part.id);
+                count_media(shape, part.inner);
                 break;
             case PartKind::tool_result:
                 if (!part.server) shape.results.emplace_back(part.id);
-                for (const NeutralPart& inner : part.inner)
-                    if (inner.kind >= PartKind::image && inner.kind <= PartKind::audio &&
-                        shape.media < UINT16_MAX)
-                        ++shape.media;
+                count_media(shape, part.inner);
                 break;
             case PartKind::reasoning:
                 shape.reasoning = true;

@@ -44,9 +44,10 @@ struct NeutralPart {
     std::string_view signature = {};      // what binds reasoning or a compaction to its maker
     std::string_view source = {};         // media: URL, base64 data, file id or text
     std::string_view media_type = {};     // media: e.g. image/png
+    std::string_view detail = {};         // image: how closely it is to be looked at; usual: auto
     std::string_view content = {};        // tool_result: the raw JSON of its content
     std::string_view json = {};           // the whole part as it came in
-    std::vector<NeutralPart> inner = {};  // tool_result: the parts of its content
+    std::vector<NeutralPart> inner = {};  // tool_result: the parts of its content; what a call made
 };
 
 struct NeutralMessage {

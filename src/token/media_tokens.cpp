@@ -1,7 +1,10 @@
 #include "token/media_tokens.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/media.h"
@@ -77,7 +80,43 @@ std::uint64_t tokens_within(const Tokenizer& tokenizer, JsonValue value, int dep
     return tokens;
 }
 
+// In the order in which they stand; each with the JSON that is its own.
+void find_media(JsonValue value, std::vector<Media>& out, int depth) {
+    if (depth > depth_max) return;
+    for (const JsonValue element : value.elements()) find_media(element, out, depth + 1);
+    if (!value.is_object()) return;
+    const std::string_view type = text(value, "type");
+    const auto result = value.find("result");
+    if (type == "image_generation_call" && result && result->is_string())
+        return out.push_back({.kind = Media::Kind::image,
+                              .type = "image/png",
+                              .source = result->string(),
+                              .json = result->raw()});
+    if (is_one_of(type, image_types)) return out.push_back(media_of(value, Media::Kind::image));
+    const auto source = value.find("source");
+    if (is_one_of(type, document_types) && !(source && text(*source, "type") == "text"))
+        return out.push_back(media_of(value, Media::Kind::document));
+    for (const JsonMember& member : value.members()) find_media(member.value, out, depth + 1);
+}
+
 }  // namespace
+
+std::uint64_t opaque_tokens(const Tokenizer& tokenizer, std::string_view json) {
+    constexpr std::size_t small = 256;  // No picture is in it.
+    const auto document = json.size() < small ? std::nullopt : std::optional(parse_json(json));
+    if (!document || !*document) return tokenizer.count(json);
+    std::vector<Media> media;
+    find_media((*document)->root(), media, 0);
+    std::uint64_t tokens = 0;
+    std::string words;
+    const char* from = json.data();
+    for (const Media& one : media) {
+        words.append(from, one.json.data());
+        from = one.json.data() + one.json.size();
+        tokens += tokenizer.count_media(one);
+    }
+    return tokens + tokenizer.count(words.append(from, json.data() + json.size()));
+}
 
 std::uint64_t media_tokens(const ImageRule& rule, const Tokenizer& tokenizer, const Media& media) {
     switch (media.kind) {

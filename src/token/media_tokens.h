@@ -17,4 +17,7 @@ std::uint64_t media_tokens(const ImageRule& rule, const Tokenizer& tokenizer, co
 // Anthropic or OpenAI write them, a screenshot too.
 std::uint64_t media_tokens_within(const Tokenizer& tokenizer, std::string_view content);
 
+// JSON that nobody reads but the provider: its words, and the pictures and documents in it as such.
+std::uint64_t opaque_tokens(const Tokenizer& tokenizer, std::string_view json);
+
 }  // namespace palimpsest

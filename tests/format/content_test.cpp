@@ -17,7 +17,8 @@ Message message(FormatId format, std::string raw) {
 std::string changed(const Message& from, std::size_t part, std::optional<std::string> text) {
     const std::vector<PartChange> changes = {{part, std::move(text)}};
     const auto bytes = change_content(from, changes);
-    return bytes ? std::string(**bytes) : "refused: " + bytes.error().message;
+    if (!bytes) return "refused: " + bytes.error().message;
+    return *bytes ? std::string(**bytes) : "nothing";
 }
 
 }  // namespace
@@ -67,11 +68,32 @@ TEST(content, reasoning_goes_whole_and_is_never_rewritten) {
     }
 }
 
-TEST(content, a_message_is_never_left_empty) {
+TEST(content, a_message_of_which_nothing_is_left_has_no_bytes) {
     const Message only = message(
         FormatId::anthropic,
         R"({"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}]})");
-    EXPECT_TRUE(changed(only, 0, std::nullopt).starts_with("refused"));
+    EXPECT_EQ(changed(only, 0, std::nullopt), "nothing");
+    const Message item =
+        message(FormatId::openai_responses, R"({"type":"reasoning","id":"rs_1","summary":[]})");
+    EXPECT_EQ(changed(item, 0, std::nullopt), "nothing");
+}
+
+TEST(content, pictures_that_hosted_tools_made_are_media_and_go_as_such) {
+    const std::string large(200, 'A');
+    const Message shot = message(
+        FormatId::openai_responses,
+        R"({"type":"computer_call_output","call_id":"c","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,)" +
+            large + "\"}}");
+    EXPECT_EQ(shot.shape.media, 1);
+    EXPECT_FALSE(changed(shot, 1, "[image removed]").contains(large));
+    EXPECT_TRUE(changed(shot, 1, "[image removed]")
+                    .contains(R"("type":"computer_screenshot","image_url":"data:image/png)"));
+    const Message made = message(
+        FormatId::openai_responses,
+        R"({"type":"image_generation_call","id":"i","status":"completed","result":"AAAA"})");
+    EXPECT_EQ(made.shape.media, 1);
+    EXPECT_EQ(changed(made, 1, "[image removed]"),
+              R"({"type":"image_generation_call","id":"i","status":"completed","result":null})");
 }
 
 TEST(content, media_become_a_text_part) {
@@ -99,6 +121,10 @@ TEST(content, hosted_results_have_a_rule_for_each_type) {
                 FormatId::openai_responses,
                 R"({"type":"image_generation_call","id":"i","status":"completed","result":"AAAA"})",
                 R"({"type":"image_generation_call","id":"i","status":"completed","result":null})"},
+            Case{
+                FormatId::openai_responses,
+                R"({"type":"file_search_call","id":"f","queries":["q"],"results":[{"file_id":"a","text":"big"},{"file_id":"b","text":"big"}]})",
+                R"({"type":"file_search_call","id":"f","queries":["q"],"results":[{"file_id":"a","text":"X"}]})"},
             Case{
                 FormatId::openai_responses,
                 R"({"type":"shell_call_output","call_id":"c","output":[{"stdout":"big","stderr":"","outcome":{"type":"exit","exit_code":1}}]})",

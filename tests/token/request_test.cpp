@@ -186,6 +186,17 @@ TEST(chat_request, media_count_by_what_they_hold) {
     EXPECT_EQ(file("data:application/pdf;base64," + two_pages), 2u * 220);
 }
 
+TEST(opaque_tokens, a_picture_in_it_is_a_picture_and_no_text) {
+    const auto tokenizer = exact_tokenizer();
+    const std::string before = R"({"type":"image_generation_call","id":"ig_1","result":)";
+    const std::string data(100000, 'A');
+    const std::uint64_t words = tokenizer->count(before + "}");
+    const std::uint64_t picture =
+        tokenizer->count_media({.kind = Media::Kind::image, .type = "image/png", .source = data});
+    EXPECT_EQ(opaque_tokens(*tokenizer, before + "\"" + data + "\"}"), words + picture);
+    EXPECT_EQ(opaque_tokens(*tokenizer, before + "null}"), tokenizer->count(before + "null}"));
+}
+
 TEST(media_tokens_within, finds_what_results_show_in_every_format) {
     const auto tokenizer = exact_tokenizer();
     const auto within = [&](const std::string& content) {

@@ -25,6 +25,7 @@ constexpr PairedTool paired_tools[] = {
 
 void read_media(NeutralPart& part, JsonValue json) {
     part.name = any_string(json, "filename");
+    part.detail = any_string(json, "detail");
     part.source = any_string(json, "file_id");
     if (!part.source.empty()) {
         part.source_kind = SourceKind::file_id;
@@ -112,6 +113,13 @@ Result<void> read_output_item(JsonValue json, const PairedTool& tool, NeutralMes
     const auto output = json.find("output");
     if (!tool.builtin && !output) return expected_at({nullptr, "output"}, content_forms);
     if (output) result.content = output->raw();
+    if (tool.builtin && output && any_string(*output, "type") == "computer_screenshot") {
+        NeutralPart& image = result.inner.emplace_back();
+        image.kind = PartKind::image;
+        image.type = "computer_screenshot";
+        image.json = output->raw();
+        read_media(image, *output);
+    }
     if (!tool.builtin) {
         PAL_CHECK(
             read_part_list(result.inner, *output, {nullptr, "output"}, content_forms, read_part));
@@ -143,6 +151,18 @@ Role role_of_item(JsonValue json, std::string_view type) {
     return Role::assistant;
 }
 
+// What a generator of images made stands in its call.
+void add_picture(NeutralPart& call, JsonValue json) {
+    const auto result = json.find("result");
+    if (call.type != "image_generation_call" || !result || !result->is_string()) return;
+    call.inner.push_back({.kind = PartKind::image,
+                          .source_kind = SourceKind::base64,
+                          .type = "image",
+                          .source = result->string(),
+                          .media_type = "image/png",
+                          .json = result->raw()});
+}
+
 // Tools that the provider carries out and answers in the same item, compactions, the unknown.
 void read_other_item(JsonValue json, std::string_view type, NeutralMessage& message) {
     message.role = role_of_item(json, type);
@@ -154,6 +174,7 @@ void read_other_item(JsonValue json, std::string_view type, NeutralMessage& mess
         part.id = any_string(json, "id");
         part.name = type;
         part.arguments = json.raw();
+        add_picture(part, json);
     } else if (type.starts_with("compaction") && type != "compaction_trigger") {
         part.kind = PartKind::compaction;
         part.signature = any_string(json, "encrypted_content");
@@ -175,7 +196,7 @@ bool write_media(JsonWriter& out, const NeutralPart& part) {
         const bool url = part.source_kind == SourceKind::url;
         out.field(image ? "image_url" : url ? "file_url" : "file_data", url_of(part));
     }
-    if (image) out.field("detail", "auto");
+    if (image) out.field("detail", part.detail.empty() ? "auto" : part.detail);
     out.end_object();
     return true;
 }
