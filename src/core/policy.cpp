@@ -156,17 +156,49 @@ Result<void> read_words(Policy& policy, const JsonValue& root) {
     return {};
 }
 
+constexpr std::uint64_t any_window = 1'000'000;  // Shares are compared in any one.
+
+// Whether a request at the trigger is below the amount, whatever the window is. Tokens and shares
+// are not compared.
+bool lies_above(const Amount& amount, const Trigger& trigger) {
+    const auto at = trigger_tokens(trigger, amount.tokens ? 0 : any_window);
+    const auto tokens = amount.in(any_window);
+    const bool mixed = !amount.tokens && trigger_tokens(trigger, 0);
+    return at && tokens && !mixed && *tokens > *at;
+}
+
 // A target that lies above what fires it is met from the start: nothing would ever happen.
-Result<void> check_target(const Policy& policy) {
-    constexpr std::uint64_t any_window = 1'000'000;  // Shares are compared in any one.
-    const auto at = trigger_tokens(policy.hard, policy.target.tokens ? 0 : any_window);
-    const auto target = policy.target.in(any_window);
-    const bool mixed = !policy.target.tokens && trigger_tokens(policy.hard, 0);
-    if (!at || !target || mixed || *target <= *at) return {};
+Result<void> check_targets(const Policy& policy) {
+    const auto refuse = [](const std::string& where) {
+        return fail(ErrorCode::invalid_request,
+                    "\"target\" is above the trigger that it is to be reached from: it would never "
+                    "do anything",
+                    where + "target");
+    };
+    if (lies_above(policy.target, policy.hard)) return refuse("");
+    for (std::size_t p = 0; p < policy.passes.size(); ++p)
+        if (lies_above(policy.passes[p].target, policy.hard))
+            return refuse("passes[" + std::to_string(p) + "].");
+    return {};
+}
+
+bool needs_all(const Trigger& trigger) {
+    return trigger.kind == Trigger::Kind::all || std::ranges::any_of(trigger.parts, needs_all);
+}
+
+// What is done in the background comes before what a turn must wait for, or never.
+Result<void> check_levels(const Policy& policy) {
+    if (needs_all(policy.hard) || needs_all(policy.soft)) return {};
+    const auto soft = trigger_tokens(policy.soft, 0), hard = trigger_tokens(policy.hard, 0);
+    const auto soft_share = trigger_tokens(policy.soft, any_window),
+               hard_share = trigger_tokens(policy.hard, any_window);
+    const bool in_tokens = soft && hard && *soft > *hard;
+    const bool in_shares = !soft && !hard && soft_share && hard_share && *soft_share > *hard_share;
+    if (!in_tokens && !in_shares) return {};
     return fail(ErrorCode::invalid_request,
-                "\"target\" is above the trigger that it is to be reached from: it would never do "
-                "anything",
-                "target");
+                "the soft trigger is above the hard one: it would never be first; give \"soft\" "
+                "the smaller number",
+                "triggers.soft");
 }
 
 Result<void> check_does_something(const Policy& policy, const JsonValue& root) {
@@ -215,7 +247,8 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
             policy.passes.push_back(std::move(pass));
         }
     PAL_CHECK(check_does_something(policy, root));
-    PAL_CHECK(check_target(policy));
+    PAL_CHECK(check_levels(policy));
+    PAL_CHECK(check_targets(policy));
     return policy;
 }
 
