@@ -63,7 +63,7 @@ std::string_view joined_text(NeutralMessage& message, const std::vector<NeutralP
 void lose(std::vector<std::string>& lost, const NeutralPart& part, std::string_view why);
 
 // Lines about what only one format has: cache marks, the detail of images, names of speakers.
-void report_lost_fields(JsonValue message, std::vector<std::string>& lost);
+void report_lost_fields(JsonValue message, bool takes_detail, std::vector<std::string>& lost);
 void report_cache_control(JsonValue object, std::vector<std::string>& lost);
 
 // A URL, or the data as a data: URL.

@@ -46,7 +46,8 @@ struct Format {
     std::string_view own_text_type = "text";    // of a text part in the assistant's messages
     std::string_view other_text_type = "text";  // and in others'
     std::string_view result_field = "content";  // where a tool's result says what came out
-    bool error_flags = true;  // a result can say that it failed, other than in words
+    bool error_flags = true;    // a result can say that it failed, other than in words
+    bool image_detail = false;  // an image can say how closely it is to be looked at
     // One of them is in the bytes of every message with a result of a tool that the provider runs.
     std::string_view hosted_marks[2] = {};
     std::string_view created_field = {};              // of a reply: when it was made

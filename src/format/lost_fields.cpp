@@ -57,7 +57,7 @@ void report_cache_control(JsonValue object, std::vector<std::string>& lost) {
     if (mark && !mark->is_null()) lost.push_back("cache_control: is not carried over");
 }
 
-void report_lost_fields(JsonValue message, std::vector<std::string>& lost) {
+void report_lost_fields(JsonValue message, bool takes_detail, std::vector<std::string>& lost) {
     // Items of Responses that are no messages have names of their own, which are.
     const std::string_view name = any_string(message, "name");
     if (!name.empty() && !any_string(message, "role").empty())
@@ -68,7 +68,7 @@ void report_lost_fields(JsonValue message, std::vector<std::string>& lost) {
     if (!content) return;
     for (const JsonValue part : content->elements()) {
         report_cache_control(part, lost);
-        report_detail(part, lost);
+        if (!takes_detail) report_detail(part, lost);
         const auto inner = part.find("content");
         if (inner)
             for (const JsonValue block : inner->elements()) report_cache_control(block, lost);

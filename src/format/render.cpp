@@ -53,7 +53,8 @@ public:
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
         PAL_TRY(neutral, format_of(message.format).read(document.root()));
-        if (message.format != to_.id) report_lost_fields(document.root(), rendered_.lost);
+        if (message.format != to_.id)
+            report_lost_fields(document.root(), to_.image_detail, rendered_.lost);
         if (has_lone_surrogates(view_of(message.raw)))
             rendered_.lost.push_back("text: half of a surrogate pair became U+FFFD");
         if (neutral.role == Role::tool && to_.cut.results_of_user) neutral.role = Role::user;

@@ -157,6 +157,12 @@ TEST(convert_json, names_cache_marks_image_detail_and_speakers_that_are_lost) {
         R"({"type":"ephemeral"}}]}]})");
     ASSERT_TRUE(marked);
     EXPECT_EQ(marked->lost, std::vector<std::string>(2, "cache_control: is not carried over"));
+    const auto close = convert_json(chat, responses,
+                                    R"([{"role":"user","content":[{"type":"image_url","image_url":)"
+                                    R"({"url":"https://x/y.png","detail":"low"}}]}])");
+    ASSERT_TRUE(close);
+    EXPECT_TRUE(close->lost.empty());
+    EXPECT_TRUE(close->json.contains(R"("detail":"low")")) << close->json;
     const auto named =
         convert_json(chat, anthropic,
                      R"([{"role":"user","name":"Ann","content":[{"type":"image_url","image_url":)"

@@ -16,6 +16,7 @@ Result<void> read_image(NeutralPart& part, JsonValue json, const Path& path) {
     part.kind = PartKind::image;
     // Some clients send the bare URL.
     set_url(part, image->is_string() ? image->string() : any_string(*image, "url"));
+    part.detail = any_string(*image, "detail");
     return {};
 }
 
@@ -220,7 +221,9 @@ bool write_media(JsonWriter& out, const NeutralPart& part) {
     const bool inline_data = part.source_kind == SourceKind::base64;
     if (part.kind == PartKind::image && (inline_data || part.source_kind == SourceKind::url)) {
         out.begin_object().field("type", "image_url").key("image_url").begin_object();
-        out.field("url", url_of(part)).end_object().end_object();
+        out.field("url", url_of(part));
+        if (!part.detail.empty()) out.field("detail", part.detail);
+        out.end_object().end_object();
         return true;
     }
     if (part.kind == PartKind::audio && inline_data) {

@@ -65,6 +65,7 @@ constinit const Format openai_chat_format = {
     .name = "openai_chat",
     .list_fields = {"messages", "items", ""},
     .error_flags = false,
+    .image_detail = true,
     .created_field = "created",
     .stop_words = {"stop", "length", "tool_calls", "stop", "content_filter", "stop"},
     .rules = rules,

@@ -96,6 +96,7 @@ constinit const Format openai_responses_format = {
     .own_text_type = "output_text",
     .other_text_type = "input_text",
     .result_field = "output",
+    .image_detail = true,
     .hosted_marks = {"_call\"", "_call_output\""},
     .created_field = "created_at",
     .stop_words = {"completed", "max_output_tokens", "completed", "completed", "content_filter",
