@@ -64,6 +64,8 @@ public:
     // the provider's words, outcome_unknown (the request was sent, no answer came), unauthorized
     // (there is no key); is_context_overflow() tells when the request was too long for the model.
     virtual Result<Reply> call(const ModelRequest& request, const OnPiece& on_piece) = 0;
+    // Whether there is a key to ask it with, if it needs one; its server is not asked.
+    virtual Result<void> check_key() const { return {}; }
     // Whether its server answers and takes our key, asked within a few seconds and without the
     // model's work. What has no server is always there.
     virtual Result<void> reach() { return {}; }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/json_write.h"
 #include "cli/acting.h"
 #include "cli/command.h"
 #include "cli/open.h"
@@ -110,6 +111,14 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
             .terms = terms_of(settings)};
 }
 
+// Models that could not be asked. The server starts without their keys: they may come later.
+std::vector<std::string> missing_keys(const Models& models) {
+    std::vector<std::string> lines;
+    for (const auto& model : models.all())
+        if (const auto key = model->check_key(); !key) lines.push_back(key.error().message);
+    return lines;
+}
+
 // Whether `serve` would start with these settings: store, models, keys, certificate and address.
 // The port may be in use, by the very server that is to be replaced; so a free one is tried.
 Result<int> check_settings(Invocation& call, Listen listen) {
@@ -118,16 +127,24 @@ Result<int> check_settings(Invocation& call, Listen listen) {
     PAL_TRY(memory, open_memory(call.settings, {}));
     PAL_TRY(models, open_models(call.settings));
     PAL_CHECK(open_tracer(call.settings));
+    const std::vector<std::string> missing = missing_keys(models);
     ServerOptions options = options_of(call.settings, listen);
     options.tls = identity;
     PAL_CHECK(Server::start(memory, std::move(models), std::move(options)));
     const Durability durability = memory.store().durability();
-    if (call.json())
-        call.out.json_line("{\"status\":\"ok\",\"durability\":" + json_string(durability.level) +
-                           "}");
-    else
-        call.out.line("these settings are good; the store keeps what it acknowledges: " +
-                      printable(durability.level));
+    if (call.json()) {
+        std::string line;
+        JsonWriter json(line);
+        json.begin_object().field("status", "ok").field("durability", durability.level);
+        json.key("warnings").begin_array();
+        for (const std::string& warning : missing) json.string(warning);
+        json.end_array().end_object();
+        call.out.json_line(line);
+        return 0;
+    }
+    call.out.line("these settings are good; the store keeps what it acknowledges: " +
+                  printable(durability.level));
+    for (const std::string& warning : missing) call.out.line("warning: " + printable(warning));
     return 0;
 }
 

@@ -238,6 +238,11 @@ public:
         }
     }
 
+    Result<void> check_key() const override {
+        PAL_CHECK(read_key(endpoint_));
+        return {};
+    }
+
     // The list of models costs nothing, and servers that have none say so with a status.
     Result<void> reach() override {
         PAL_TRY(key, read_key(endpoint_));

@@ -76,6 +76,14 @@ class Keys(PalTest):
         self.ok("serve", "--check", "--listen", "0.0.0.0:0", "--without-keys", "anyone may use it")
         self.fails(2, "invalid_request", "serve", "--check", "--model", "")
 
+    def test_serve_check_names_models_without_a_key(self):
+        self.write("palimpsest.toml",
+                   '[models.m]\nurl = "http://127.0.0.1:1/v1"\nkey_env = "NO_SUCH_KEY"\n'
+                   '[models.n]\nurl = "http://127.0.0.1:1/v1"\n')
+        said = self.ok("serve", "--check", "--model", "m").out
+        self.assertIn("warning: the model m needs a key: set NO_SUCH_KEY", said)
+        self.assertEqual(len(self.ok("serve", "--check", "--model", "m", "--json").json()["warnings"]), 1)
+
     def wait_for(self, true):
         end = time.monotonic() + 30
         while not true():
