@@ -43,6 +43,8 @@ public:
         : log_(log), incoming_(incoming), first_(first), places_(find_places(log)) {}
 
     Resend run() const {
+        if (const auto whole = as_whole()) return *whole;
+        if (const auto end = as_end()) return *end;
         for (std::size_t i = incoming_.size(); i-- > first_;)
             if (const auto anchor = anchor_of(i)) return anchored(i, *anchor);
         return without_anchor();
@@ -65,6 +67,30 @@ private:
         std::size_t known = 0;
         std::size_t length = 0;  // of the run that ends there
     };
+
+    // All of the log comes again, or it goes no further than the client does.
+    std::optional<Resend> as_whole() const {
+        const std::size_t most = std::min(incoming_.size() - first_, log_.size());
+        std::size_t same = 0;
+        bool answered = false;
+        for (; same < most && says_the_same(log_[same], incoming_[first_ + same]); ++same)
+            answered |= log_[same].role == Role::assistant;
+        if (same == 0 || same < most || !answered) return std::nullopt;
+        return anchored(first_ + same - 1, {same - 1, same});
+    }
+
+    // The log's last messages, then what is new.
+    std::optional<Resend> as_end() const {
+        if (log_.empty()) return std::nullopt;
+        const std::size_t last = log_.size() - 1;
+        for (std::size_t i = incoming_.size(); i-- > first_;) {
+            if (!says_the_same(log_[last], incoming_[i])) continue;
+            const Run run = run_at(i, last);
+            if (run.answered && run.length == i - first_ + 1)
+                return anchored(i, {last, run.length});
+        }
+        return std::nullopt;
+    }
 
     std::optional<Anchor> anchor_of(std::size_t sent) const {
         const auto places = places_.find(incoming_[sent].fingerprint);

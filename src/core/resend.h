@@ -35,7 +35,9 @@ struct Resend {
     std::optional<std::size_t> anchor = {};  // the known message that the new ones follow
 };
 
-// The anchor is the last incoming message that the log has, if the run of equal messages that ends
+// A list that is the log from its start, as far as either goes, is taken for that; one that begins
+// with the log's end goes on from there: people say the same words again, and so do models. Else
+// the anchor is the last incoming message that the log has, if the run of equal messages that ends
 // there holds an assistant's. Where the log has that run more than once the longest counts, and of
 // equally long ones the newest. Without an anchor all is new, except for what stands at the end of
 // the log without an answer.

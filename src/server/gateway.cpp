@@ -9,6 +9,7 @@
 #include "server/asked_model.h"
 #include "server/keeper.h"
 #include "server/request_trace.h"
+#include "server/retry_key.h"
 #include "server/turn_hold.h"
 #include "server/turn_log.h"
 
@@ -43,21 +44,30 @@ bool says_repeat(const HttpRequest& request) {
     return !count.empty() && count != "0";
 }
 
-// The key of the newest turn with this digest; empty: there is none.
-Result<std::string> find_key(Memory& memory, const ConversationId& name, std::string_view digest) {
+// The key of the newest turn with this digest that may not have been answered to its client; empty:
+// there is none.
+// `lately`: an attempt runs, or its client left before it had the answer.
+Result<std::string> find_key(Memory& memory, const ConversationId& name, std::string_view digest,
+                             bool lately) {
     const auto entries = memory.log(
         name, {.kinds = only(EntryKind::note), .limit = notes_looked_at, .newest_first = true});
     if (!entries && entries.error().code == ErrorCode::not_found) return std::string();
     if (!entries) return std::unexpected(entries.error());
-    const Time oldest = system_now() - repeated_within;
+    const Time now = system_now();
+    std::vector<std::int64_t> answered;  // calls whose answer has long been there
     for (const Entry& entry : *entries) {
-        if (entry.at < oldest) break;
+        if (entry.at < now - repeated_within) break;
         const auto& note = std::get<NoteEntry>(entry.body);
-        const auto body = note.kind == "call" ? parse_json(view_of(note.body))
-                                              : Result<JsonDocument>(fail({}, ""));
-        const auto known = body ? body->root().find("digest") : std::nullopt;
-        const auto key = body ? body->root().find("key") : std::nullopt;
-        if (known && key && known->string() == digest) return std::string(key->string());
+        const auto body = parse_json(view_of(note.body));
+        if (!body) continue;
+        const auto of_call = body->root().find("call");
+        if (note.kind == "usage" && of_call && !lately && entry.at < now - lost_within)
+            answered.push_back(of_call->integer().value_or(0));
+        const auto known = body->root().find("digest"), key = body->root().find("key");
+        if (note.kind != "call" || !known || !key || known->string() != digest) continue;
+        const auto seq = static_cast<std::int64_t>(entry.seq.value);
+        const bool told = std::ranges::find(answered, seq) != answered.end();
+        return told ? std::string() : std::string(key->string());
     }
     return std::string();
 }
@@ -80,10 +90,10 @@ BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
             .digest = ask.digest};
 }
 
-Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool repeats) {
+Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool lately) {
     std::string key = call.key;
-    if (key.empty() && repeats) {
-        PAL_TRY(known, find_key(memory, ask.name, ask.digest));
+    if (key.empty() && (lately || says_repeat(call.request)) && !ask.digest.empty()) {
+        PAL_TRY(known, find_key(memory, ask.name, ask.digest, lately));
         key = std::move(known);
     }
     const bool found = !key.empty();
@@ -101,7 +111,7 @@ Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, 
 Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
     GatewayTurn turn(call, std::move(ask));
     turn.client_ = call.out->stop();
-    bool repeats = says_repeat(call.request) && !turn.ask_.digest.empty();
+    bool lately = false;
     if (!turn.ask_.digest.empty()) {
         const ConversationId& name = turn.ask_.name;
         auto entered = call.site.running->enter(
@@ -109,16 +119,17 @@ Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
         if (!entered.seat.held())
             return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
         turn.seat_ = std::move(entered.seat);
-        repeats |= entered.repeats;
+        lately = entered.repeats;
     }
-    PAL_TRY(begun, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
+    const bool repeats = lately || (says_repeat(call.request) && !turn.ask_.digest.empty());
+    PAL_TRY(begun, begin_keyed(*turn.memory_, turn.ask_, call, lately));
     turn.begun_ = std::move(begun);
     if (turn.finished()) return turn;
     Store& store = turn.memory_->store();
     if (repeats || !call.key.empty()) {
         PAL_TRY(met, await_elsewhere(store, turn.begun_, call.out->stop()));
         if (met) {
-            PAL_TRY(ended, begin_keyed(*turn.memory_, turn.ask_, call, repeats));
+            PAL_TRY(ended, begin_keyed(*turn.memory_, turn.ask_, call, true));
             turn.begun_ = std::move(ended);
         }
     }

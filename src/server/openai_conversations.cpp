@@ -79,11 +79,13 @@ Result<std::optional<Seq>> fork_place(Call& call, const Header& header) {
 }  // namespace
 
 Result<RouteReply> create_openai_conversation(Call& call) {
-    PAL_CHECK(find_retry_key(call));
-    PAL_TRY(name, new_name(call));
     const auto items = call.field("items");
+    // An empty one more does no harm; one that two share would.
+    const bool empty = !items || items->size() == 0;
+    if (!empty) PAL_CHECK(find_retry_key(call, RetryOf::creation));
+    PAL_TRY(name, new_name(call));
     const WriteOptions write = call.write(IfAbsent::create);
-    if (!items || items->size() == 0) {
+    if (empty) {
         PAL_TRY(header, call.site.memory.create(name, metadata_patch(call), write));
         return conversation_reply(header);
     }
@@ -154,7 +156,7 @@ Result<RouteReply> fork_openai_conversation(Call& call) {
 }
 
 Result<RouteReply> create_openai_items(Call& call) {
-    PAL_CHECK(find_retry_key(call));
+    PAL_CHECK(find_retry_key(call, RetryOf::conversation));
     PAL_TRY(messages, read_input_items(call.site, *call.field("items")));
     PAL_TRY(written,
             call.site.memory.append(

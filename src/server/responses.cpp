@@ -397,7 +397,8 @@ Result<bool> runs_elsewhere(Call& call, const std::string& id) {
 
 Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     const bool keyed = !call.key.empty();
-    PAL_CHECK(find_retry_key(call));
+    const bool goes_on = call.field("conversation") || call.field("previous_response_id");
+    PAL_CHECK(find_retry_key(call, goes_on ? RetryOf::conversation : RetryOf::creation));
     Said said{.key = call.key, .keyed = keyed};
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));

@@ -89,6 +89,13 @@ protected:
 };
 
 // One request that fits its route.
+// What tells the next attempt of a client that counts them: see retry_key.h.
+struct RetryMark {
+    RecordKey record = {};
+    std::string value = {};
+    bool first_creates = false;  // a first attempt that makes something new
+};
+
 struct Call {
     Site& site;
     const Route& route;
@@ -97,6 +104,7 @@ struct Call {
     Query query = {};
     std::optional<JsonDocument> json = {};  // the body, checked against its schema
     std::string key = {};                   // Idempotency-Key
+    std::optional<RetryMark> retry = {};
     std::optional<Seq> if_match = {};
     Outlet* out = nullptr;  // never null inside a route's function
     ApiKey caller = {};     // who asks; its tenant is the site's

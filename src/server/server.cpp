@@ -139,6 +139,21 @@ bool wants_stream(const Call& call) {
     return (field && field->boolean().value_or(false)) || call.query.flag("stream");
 }
 
+// The stream, and what follows if its client takes all of it.
+std::function<void(const SendEvent&)> noting(std::function<void(const SendEvent&)> stream,
+                                             std::function<void()> delivered) {
+    if (!delivered) return stream;
+    return [stream = std::move(stream), delivered = std::move(delivered)](const SendEvent& send) {
+        bool all = true;
+        stream([&](const ServerEvent& event) {
+            const bool taken = send(event);
+            all = all && taken;
+            return taken;
+        });
+        if (all) delivered();
+    };
+}
+
 }  // namespace
 
 struct Server::State {
@@ -221,8 +236,9 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
     if (!reply) return {write_refusal(reply.error(), request, route), {}};
-    std::function<void(const SendEvent&)> stream = std::move(reply->stream);
-    if (stream) return {event_stream(), std::move(stream)};
+    const std::function<void()> delivered = on_delivery(*call);
+    if (reply->stream) return {event_stream(), noting(std::move(reply->stream), delivered)};
+    if (delivered && !out.stop().stop_requested()) delivered();
     return {write_reply(route, *std::move(reply)), {}};
 }
 

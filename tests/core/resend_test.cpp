@@ -113,6 +113,13 @@ TEST(resend, prefers_the_longest_run_and_then_the_newest) {
     EXPECT_EQ(told("u1 aok u2 aok", "u1 aok u3"), "new 2 rewind 20");
 }
 
+TEST(resend, does_not_take_words_said_again_for_a_way_back) {
+    EXPECT_EQ(told("ustart aok unext aok", "ustart aok unext aok unext"), "new 4");
+    EXPECT_EQ(told("ustart aok unext aok", "aok unext aok unext"), "new 3");
+    EXPECT_EQ(told("ustart aok unext aok", "aok unext"), "new 1");
+    EXPECT_EQ(told("unext aok unext aok", "unext aok unext"), "new 3 rewind 30") << "made anew";
+}
+
 TEST(resend, sees_a_retry_in_an_unanswered_end) {
     EXPECT_EQ(told("u1", "u1"), "new 1");
     EXPECT_EQ(told("u1 a1 u2", "u2"), "new 1");

@@ -334,6 +334,25 @@ TEST(responses, a_clients_own_retry_says_nothing_twice) {
               "Hello|now|");
 }
 
+TEST(responses, the_same_words_of_another_are_no_retry) {
+    Behind site;
+    site.upstream.add(chat_reply("to Alice"));
+    site.upstream.add(chat_reply("to Bob"));
+    const std::string body = R"({"model":"m","input":"Hello"})";
+    const Told alice = site.ask("POST", root, body, {{"x-stainless-retry-count", "0"}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    // His first attempt never came here.
+    const Told bob = site.ask("POST", root, body, {{"x-stainless-retry-count", "1"}});
+    EXPECT_EQ(output_text(bob), "to Bob");
+    EXPECT_NE(conversation_of(bob), conversation_of(alice));
+    const auto create = [&](const char* attempt) {
+        return site
+            .ask("POST", conversations, R"({"items":[]})", {{"x-stainless-retry-count", attempt}})
+            .text("id");
+    };
+    EXPECT_NE(create("0"), create("1"));
+}
+
 TEST(responses, a_repeat_with_a_key_gets_the_first_answer) {
     Behind site;
     site.upstream.add(chat_reply("once"));
