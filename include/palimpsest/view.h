@@ -69,9 +69,11 @@ private:
 // length.
 struct ViewTotals {
     std::uint64_t messages = 0, turns = 0;
-    std::uint64_t tokens = 0;  // of the items' contents
-    std::uint64_t bytes = 0;   // of their raw JSON
-    std::uint64_t media = 0;   // images, documents, audio clips
+    std::uint64_t reasoning_turns = 0;  // those in which the assistant reasoned
+    bool newest_reasons = false;        // the newest is one
+    std::uint64_t tokens = 0;           // of the items' contents
+    std::uint64_t bytes = 0;            // of their raw JSON
+    std::uint64_t media = 0;            // images, documents, audio clips
     std::uint64_t calls = 0, results = 0;
     std::uint64_t summary_tokens = 0;  // of the summaries among them
     Time oldest = {}, newest = {};     // of the items that have a time

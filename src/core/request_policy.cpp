@@ -26,22 +26,34 @@ struct Counted {
     std::string type = {};
     std::int64_t value = 0;
 };
-Result<std::optional<Counted>> counted(const JsonValue& edit, std::string_view name) {
+Result<std::optional<Counted>> counted(const JsonValue& edit, std::string_view name,
+                                       std::string_view type, std::string_view other = {}) {
     const auto value = edit.find(name);
     if (!value || value->is_null()) return std::nullopt;
     const auto number = value->is_object() ? value->find("value") : std::nullopt;
     if (!number || !number->integer() || *number->integer() < 0)
         return bad("\"" + std::string(name) + "\" must be {\"type\", \"value\"}", name);
+    if (type_of(*value) != type && type_of(*value) != other)
+        return bad("\"" + std::string(name) + "\" is of type " + std::string(type) +
+                       (other.empty() ? "" : " or " + std::string(other)),
+                   name);
     return Counted{std::string(type_of(*value)), *number->integer()};
 }
 
 struct Wishes {
     std::string triggers = {}, passes = {};
+    std::int64_t min_gain = 0;  // of all passes together
     void add(const std::string& trigger, std::string pass) {
         triggers += (triggers.empty() ? "" : ",") + trigger;
         passes += (passes.empty() ? "" : ",") + std::move(pass);
     }
 };
+
+// So many tokens, or as many as a smaller window bears: what was meant for a larger model folds
+// here too, before the oldest would have to be dropped.
+std::string tokens_or_full(std::int64_t tokens) {
+    return "{\"tokens\":" + std::to_string(tokens) + ",\"window_share\":0.9}";
+}
 
 Result<std::string> names_of(const JsonValue& edit, std::string_view name) {
     PAL_TRY(names, texts_field(edit, name));
@@ -56,23 +68,23 @@ Result<std::string> names_of(const JsonValue& edit, std::string_view name) {
 Result<void> add_clear_tool_uses(Wishes& parts, const JsonValue& edit) {
     PAL_CHECK(only_fields(
         edit, {"type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"}));
-    PAL_TRY(trigger, counted(edit, "trigger"));
-    PAL_TRY(keep, counted(edit, "keep"));
-    PAL_TRY(least, counted(edit, "clear_at_least"));
+    PAL_TRY(trigger, counted(edit, "trigger", "input_tokens", "tool_uses"));
+    PAL_TRY(keep, counted(edit, "keep", "tool_uses"));
+    PAL_TRY(least, counted(edit, "clear_at_least", "input_tokens"));
     PAL_TRY(exclude, names_of(edit, "exclude_tools"));
     const Counted when = trigger.value_or(Counted{"input_tokens", clear_trigger_default});
-    if (when.type != "input_tokens" && when.type != "tool_uses")
-        return bad("a trigger is of type input_tokens or tool_uses", "trigger");
     const std::string condition = "{\"" +
                                   std::string(when.type == "tool_uses" ? "tool_uses" : "tokens") +
                                   "\":" + std::to_string(when.value) + "}";
     std::string options =
         ",\"keep_tool_uses\":" + std::to_string(keep ? keep->value : clear_keep_default) +
         ",\"exclude_tools\":" + exclude + ",\"target\":0,\"when\":" + condition;
-    std::string gain = least ? ",\"min_gain\":" + std::to_string(least->value) : "";
-    parts.add(condition, "{\"pass\":\"clear_tool_results\"" + options + gain + "}");
     const auto inputs = edit.find("clear_tool_inputs");
-    if (!inputs || inputs->is_null() || inputs->boolean() == false) return {};
+    const bool alone = !inputs || inputs->is_null() || inputs->boolean() == false;
+    const std::string gain = least && alone ? ",\"min_gain\":" + std::to_string(least->value) : "";
+    parts.add(condition, "{\"pass\":\"clear_tool_results\"" + options + gain + "}");
+    if (alone) return {};
+    if (least) parts.min_gain = least->value;  // Results and inputs count together.
     std::string only;
     if (inputs->is_array()) {
         PAL_TRY(names, names_of(edit, "clear_tool_inputs"));
@@ -89,20 +101,25 @@ Result<void> add_clear_thinking(Wishes& parts, const JsonValue& edit) {
     PAL_CHECK(only_fields(edit, {"type", "keep"}));
     const auto keep = edit.find("keep");
     if (keep && keep->string() == "all") return {};
-    PAL_TRY(turns, counted(edit, "keep"));
-    parts.add("{\"turns\":0}", "{\"pass\":\"clear_reasoning\",\"keep_turns\":" +
-                                   std::to_string(turns ? turns->value : 1) + "}");
+    PAL_TRY(turns, counted(edit, "keep", "thinking_turns"));
+    const std::string kept = std::to_string(turns ? turns->value : 1);
+    parts.add("{\"reasoning_turns\":" + kept + "}",
+              "{\"pass\":\"clear_reasoning\",\"keep_turns\":" + kept + "}");
     return {};
 }
 
 Result<void> add_compact(Wishes& parts, const JsonValue& edit) {
     PAL_CHECK(only_fields(edit, {"type", "trigger", "instructions", "pause_after_compaction"}));
-    PAL_TRY(trigger, counted(edit, "trigger"));
+    PAL_TRY(trigger, counted(edit, "trigger", "input_tokens"));
+    PAL_TRY(pause, flag_field(edit, "pause_after_compaction"));
+    if (pause.value_or(false))
+        return bad("\"pause_after_compaction\" is not supported: the answer comes in the same call",
+                   "pause_after_compaction");
     PAL_TRY(instructions, text_field(edit, "instructions"));
     const std::int64_t at = trigger ? trigger->value : compact_trigger_default;
     if (at < compact_trigger_least)
         return bad("the trigger of compact_20260112 is at least 50000 tokens", "trigger");
-    const std::string condition = "{\"tokens\":" + std::to_string(at) + "}";
+    const std::string condition = tokens_or_full(at);
     parts.add(condition,
               "{\"pass\":\"summarize\",\"keep_turns\":1,\"max_tokens\":1000,\"when\":" + condition +
                   (instructions ? ",\"instructions\":" + json_string(*instructions) : "") + "}");
@@ -137,12 +154,15 @@ Result<void> add_openai(Wishes& parts, const JsonValue& management) {
         if (type_of(entry) != "compaction")
             return bad("an entry of \"context_management\" has the type compaction",
                        "context_management");
+        PAL_CHECK(only_fields(entry, {"type", "compact_threshold"}));
         const auto threshold = entry.find("compact_threshold");
         const auto at = threshold ? threshold->integer() : std::nullopt;
+        if (threshold && !threshold->is_null() && !at)
+            return bad("\"compact_threshold\" is a number of tokens", "compact_threshold");
         if (at && *at < openai_threshold_least)
             return bad("\"compact_threshold\" is at least 1000", "compact_threshold");
         const std::string condition =
-            at ? "{\"tokens\":" + std::to_string(*at) + "}" : "{\"window_share\":0.9}";
+            at ? tokens_or_full(*at) : std::string("{\"window_share\":0.9}");
         parts.add(condition, R"({"pass":"summarize","keep_turns":1,"max_tokens":1000,"when":)" +
                                  condition + "}");
     }
@@ -177,8 +197,10 @@ Result<std::string> policy_of_request(std::string_view request_body, FormatId fo
     }
     if (format == FormatId::openai_responses) PAL_CHECK(add_truncation(parts, body));
     if (parts.passes.empty()) return std::string();
+    const std::string gain =
+        parts.min_gain > 0 ? ",\"min_gain\":" + std::to_string(parts.min_gain) : "";
     return R"({"name":"request","strategy":"compact","triggers":{"any":[)" + parts.triggers +
-           R"(]},"passes":[)" + parts.passes + "]}";
+           R"(]},"passes":[)" + parts.passes + "]" + gain + "}";
 }
 
 }  // namespace palimpsest

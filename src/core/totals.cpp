@@ -6,7 +6,14 @@ namespace palimpsest {
 void add_item(ViewTotals& totals, const Item& item) {
     const bool summary = item.kind == ItemKind::summary;
     // Turns that a user began: a system message or a summary in front is none.
-    if (!summary && item.message.shape.starts_turn()) ++totals.turns;
+    if (!summary && item.message.shape.starts_turn()) {
+        ++totals.turns;
+        totals.newest_reasons = false;
+    }
+    if (!summary && item.message.shape.reasoning && !totals.newest_reasons) {
+        ++totals.reasoning_turns;
+        totals.newest_reasons = true;
+    }
     ++totals.messages;
     totals.tokens += item.tokens;
     totals.bytes += view_of(item.message.raw).size();

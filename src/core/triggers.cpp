@@ -24,6 +24,9 @@ bool messages_due(const Occasion& o, double value) {
 bool turns_due(const Occasion& o, double value) {
     return static_cast<double>(o.totals.turns) > value;
 }
+bool reasoning_turns_due(const Occasion& o, double value) {
+    return static_cast<double>(o.totals.reasoning_turns) > value;
+}
 bool tool_uses_due(const Occasion& o, double value) {
     return static_cast<double>(o.totals.calls) > value;
 }
@@ -62,6 +65,7 @@ bool explicit_due(const Occasion& o, double value) {
 constexpr TriggerKind kinds[] = {
     {"messages", messages_due, "more than so many messages"},
     {"turns", turns_due, "more than so many turns of the user"},
+    {"reasoning_turns", reasoning_turns_due, "more than so many turns with reasoning"},
     {"tool_uses", tool_uses_due, "more than so many tool calls"},
     {"tokens", tokens_due, "a request of so many tokens"},
     {"window_share", window_share_due, "so much of the window is used, 0 to 1"},

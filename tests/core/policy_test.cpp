@@ -106,8 +106,10 @@ TEST(request_policy, maps_anthropics_context_management) {
     ASSERT_EQ(policy->passes.size(), 3u);
     EXPECT_EQ(policy->passes[0].name, "clear_reasoning");
     EXPECT_EQ(policy->passes[1].name, "clear_tool_results");
-    EXPECT_EQ(policy->passes[1].min_gain.tokens, 500u);
     EXPECT_EQ(policy->passes[2].name, "clear_tool_inputs");
+    EXPECT_EQ(policy->min_gain.tokens, 500u) << "results and inputs count together";
+    EXPECT_NE(json->find("{\"reasoning_turns\":1}"), std::string::npos)
+        << "due when there are more";
     EXPECT_NE(json->find("\"keep_tool_uses\":5"), std::string::npos);
 }
 
@@ -117,13 +119,30 @@ TEST(request_policy, keeps_the_providers_defaults_and_limits) {
         FormatId::anthropic);
     ASSERT_TRUE(json);
     EXPECT_NE(json->find("{\"tokens\":100000}"), std::string::npos);
-    EXPECT_NE(json->find("{\"tokens\":150000}"), std::string::npos);
+    EXPECT_NE(json->find("{\"tokens\":150000,\"window_share\":0.9}"), std::string::npos)
+        << "a smaller window folds too";
     EXPECT_FALSE(policy_of_request(
         R"({"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":49999}}]}})",
         FormatId::anthropic));
     EXPECT_FALSE(policy_of_request(R"({"context_management":{"edits":[{"type":"shrink"}]}})",
                                    FormatId::anthropic));
     EXPECT_EQ(*policy_of_request(R"({"messages":[]})", FormatId::anthropic), "");
+}
+
+TEST(request_policy, refuses_what_it_would_not_do) {
+    for (const char* edit :
+         {R"({"type":"clear_tool_uses_20250919","keep":{"type":"turns","value":1}})",
+          R"({"type":"clear_tool_uses_20250919","clear_at_least":{"type":"bytes","value":1}})",
+          R"({"type":"clear_thinking_20251015","keep":{"type":"tool_uses","value":1}})",
+          R"({"type":"compact_20260112","pause_after_compaction":true})"})
+        EXPECT_FALSE(policy_of_request(
+            R"({"context_management":{"edits":[)" + std::string(edit) + "]}}", FormatId::anthropic))
+            << edit;
+    for (const char* entry :
+         {R"({"type":"compaction","compact_threshold":"x"})", R"({"type":"compaction","at":5000})"})
+        EXPECT_FALSE(policy_of_request(R"({"context_management":[)" + std::string(entry) + "]}",
+                                       FormatId::openai_responses))
+            << entry;
 }
 
 TEST(request_policy, maps_openais_fields) {
