@@ -110,7 +110,7 @@ public:
     virtual bool may_hold_results(const Message& message) const = 0;
     // Whether read() would show an error result. Cheap where it can be.
     virtual bool has_error(const Message& message) const = 0;
-    // Whether it is a provider's own compaction that nobody else can read.
+    // Whether it is a provider's own compaction: all that it is told of what came before.
     virtual bool is_sealed_past(const Message& message) const = 0;
     // The message with these parts changed, in its own format, counted. Everything else keeps its
     // bytes, and the message its role and its call ids. Without bytes when nothing is left of it.
@@ -170,9 +170,11 @@ struct PlannedEdit {
     std::shared_ptr<const SummaryOrder> summary = {};  // folded; null: as usual
 };
 
-// The changes of one item that the pass wants rewritten. Called only for edits that still stand
-// when all passes are done, so a pass that is overtaken by a drop costs no rewriting.
-using RewriteFunction = std::function<Result<std::vector<PartChange>>(std::size_t item)>;
+// The changes of one item that the pass wants rewritten; `message` is what the passes before it
+// left of the item, counted. Called only for edits that still stand when all passes are done, so a
+// pass that is overtaken by a drop costs no rewriting.
+using RewriteFunction =
+    std::function<Result<std::vector<PartChange>>(std::size_t item, const Message& message)>;
 
 struct PassResult {
     std::vector<PlannedEdit> edits = {};

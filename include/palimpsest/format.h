@@ -123,7 +123,8 @@ struct RepairedJson {
     std::string json = {};
     std::vector<RepairNote> notes = {};
 };
-// A list or a request body; what is not the list stays byte for byte.
+// A list or a request body; what is not the list stays byte for byte, but for fields that such a
+// list does not allow.
 Result<RepairedJson> repair_json(FormatId format, std::string_view json,
                                  const CheckOptions& options = {});
 

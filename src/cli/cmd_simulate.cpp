@@ -77,8 +77,7 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     }
     setup.options.model = facts_of(*setup.model);
     setup.options.is_sendable = [format](std::span<const Message> messages) {
-        const auto found = validate(format, messages);
-        return found && is_sendable(*found);
+        return render(format, messages).has_value();  // As it goes out, repaired.
     };
     PAL_TRY(tokenizer, open_tokenizer(encoding));
     setup.tokenizer = tokenizer;
@@ -94,9 +93,9 @@ std::uint64_t tokens_beside(std::string_view json, std::size_t preamble, const S
     std::uint64_t tokens = 0;
     for (const std::string_view name : {"system", "instructions"})
         if (const auto prompt = document->root().find(name); prompt && !prompt->is_null())
-            tokens += setup.tokenizer->count(prompt->is_string() ? prompt->string()
-                                                                 : prompt->raw()) +
-                      per_message_tokens;
+            tokens +=
+                setup.tokenizer->count(prompt->is_string() ? prompt->string() : prompt->raw()) +
+                per_message_tokens;
     const auto tools = document->root().find("tools");
     if (!tools) return tokens;
     const bool prompted = preamble > 0 || tokens > 0;

@@ -31,19 +31,24 @@ Treatment treatment_of(ItemKind kind) {
 struct RowRule {
     FormatId format;
     bool in_a_row;
+    bool begins_with_reasoning;  // a run of calls whose first one reasoned must begin with it still
 };
 constexpr RowRule row_rules[] = {
-    {FormatId::openai_chat, false},
-    {FormatId::openai_responses, true},
-    {FormatId::anthropic, true},
+    {FormatId::openai_chat, false, false},
+    {FormatId::openai_responses, true, false},
+    {FormatId::anthropic, true, true},
 };
+
+const RowRule& row_rule(const Item& item) {
+    const auto rule = std::ranges::find(row_rules, item.message.format, &RowRule::format);
+    return rule == std::end(row_rules) ? row_rules[0] : *rule;
+}
 
 bool can_stand_in_row(const Item& item) {
     const Shape& shape = item.message.shape;
     if (item.kind == ItemKind::summary || shape.role != Role::assistant || !shape.results.empty())
         return false;
-    const auto rule = std::ranges::find(row_rules, item.message.format, &RowRule::format);
-    return rule != std::end(row_rules) && rule->in_a_row;
+    return row_rule(item).in_a_row;
 }
 
 // Neither words nor calls nor anything else that we can read.
@@ -53,6 +58,10 @@ bool is_bare(const Shape& shape) {
 }
 
 }  // namespace
+
+bool binds_run(const Item& item) {
+    return row_rule(item).begins_with_reasoning && item.message.shape.reasoning;
+}
 
 bool starts_turn(const Item& item) {
     return item.kind != ItemKind::summary && item.message.shape.starts_turn();

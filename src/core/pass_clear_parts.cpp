@@ -31,9 +31,9 @@ std::size_t reasoning_from(const PassInput& input, std::size_t count) {
 }
 
 RewriteFunction rewrite_parts(const PassInput& input, ContentKind kind, bool word) {
-    return [items = input.items, tools = input.tools, kind,
-            word](std::size_t item) -> Result<std::vector<PartChange>> {
-        PAL_TRY(content, tools->read(items[item].message));
+    return [tools = input.tools, kind, word](
+               std::size_t, const Message& message) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(message));
         std::vector<PartChange> changes;
         for (std::size_t p = 0; p < content.parts.size(); ++p) {
             const ContentPart& part = content.parts[p];
@@ -80,7 +80,7 @@ PassResult clear_media(const PassInput& input, std::size_t keep_turns, std::size
             const bool kept = seen < keep;
             seen += media;
             if (kept || g >= border || input.shields[g] != Shield::none) continue;
-            if (input.treatments[i] >= Treatment::cleared) continue;
+            if (input.treatments[i] > Treatment::cleared) continue;
             PlannedEdit edit;
             edit.treatment = Treatment::cleared;
             edit.item = i;

@@ -47,7 +47,7 @@ PassResult clear(const PassInput& input, const ToolChoice& choice) {
             const std::size_t kept = g >= border && uses < keep ? keep - uses : 0;
             uses += calls;
             if (input.shields[g] != Shield::none || kept >= calls) continue;
-            if (input.treatments[i] >= Treatment::cleared) continue;
+            if (is_cleared(input, i, "tool input")) continue;
             if (choice.min_tokens && input.tokens[i] < *choice.min_tokens) continue;
             candidates.push_back({i, kept});
         }
@@ -67,9 +67,10 @@ PassResult clear(const PassInput& input, const ToolChoice& choice) {
         result.edits.push_back(std::move(edit));
     }
     result.may_grow = choice.may_grow();
-    result.rewrite = [items = input.items, tools = input.tools, kept_of,
-                      choice](std::size_t item) -> Result<std::vector<PartChange>> {
-        PAL_TRY(content, tools->read(items[item].message));
+    result.rewrite = [tools = input.tools, kept_of, choice](
+                         std::size_t item,
+                         const Message& message) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(message));
         std::size_t kept = 0;
         for (const auto& [at, count] : kept_of)
             if (at == item) kept = count;

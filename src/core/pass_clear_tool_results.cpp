@@ -52,7 +52,7 @@ Candidates find_candidates(const PassInput& input, const Options& options) {
             uses += results;
             const std::size_t kept = g >= border && before < keep ? keep - before : 0;
             if (input.shields[g] != Shield::none || kept >= results) continue;
-            if (input.treatments[i] >= Treatment::cleared) continue;
+            if (is_cleared(input, i, "tool output")) continue;
             if (options.min_tokens && input.tokens[i] < *options.min_tokens) continue;
             if (kept > 0) out.partly_kept.emplace_back(i, kept);
             out.items.push_back(i);
@@ -137,13 +137,13 @@ PassResult clear(const PassInput& input, const Options& options) {
     }
     result.may_grow = options.may_grow();
     const auto first = static_cast<std::ptrdiff_t>(input.first_lasting);
-    result.rewrite = [input, options, candidates,
-                      groups =
-                          std::vector<Group>(input.groups.begin() + first, input.groups.end())](
-                         std::size_t item) -> Result<std::vector<PartChange>> {
+    result.rewrite =
+        [input, options, candidates,
+         groups = std::vector<Group>(input.groups.begin() + first, input.groups.end())](
+            std::size_t item, const Message& message) -> Result<std::vector<PartChange>> {
         PassInput then = input;  // The groups of that moment: later passes take some away.
         then.groups = groups;
-        PAL_TRY(content, then.tools->read(then.items[item].message));
+        PAL_TRY(content, then.tools->read(message));
         const auto partly = std::ranges::find(candidates->partly_kept, item,
                                               &std::pair<std::size_t, std::size_t>::first);
         const std::size_t kept = partly == candidates->partly_kept.end() ? 0 : partly->second;

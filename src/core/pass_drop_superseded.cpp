@@ -11,6 +11,7 @@
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
+#include "core/tool_pass.h"
 
 namespace palimpsest {
 
@@ -85,7 +86,7 @@ void clear_again(const PassInput& input, const Group& group, const std::set<std:
         const auto& results = input.items[i].message.shape.results;
         const bool again =
             std::ranges::any_of(results, [&](const std::string& id) { return ids.contains(id); });
-        if (!again || input.treatments[i] >= Treatment::cleared) continue;
+        if (!again || is_cleared(input, i, "")) continue;
         PlannedEdit edit;
         edit.treatment = Treatment::cleared;
         edit.item = i;
@@ -96,14 +97,14 @@ void clear_again(const PassInput& input, const Group& group, const std::set<std:
 }
 
 RewriteFunction rewrite_again(const PassInput& input, std::set<std::string> ids) {
-    return [items = input.items, tools = input.tools,
-            ids = std::move(ids)](std::size_t item) -> Result<std::vector<PartChange>> {
-        PAL_TRY(content, tools->read(items[item].message));
+    return [tools = input.tools, ids = std::move(ids)](
+               std::size_t, const Message& message) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(message));
         std::vector<PartChange> changes;
         for (std::size_t p = 0; p < content.parts.size(); ++p) {
             const ContentPart& part = content.parts[p];
             if (part.kind == ContentKind::tool_result && part.can_change && !part.is_error &&
-                ids.contains(std::string(part.id)))
+                !part.text.starts_with(placeholder_mark) && ids.contains(std::string(part.id)))
                 changes.push_back({p, std::string(placeholder_mark) +
                                           "the same call was made again later (call_id=" +
                                           std::string(part.id) + ")\u27e7"});

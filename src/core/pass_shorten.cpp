@@ -106,14 +106,14 @@ PassResult result_of(const PassInput& input, const std::vector<PlannedEdit>& edi
     result.edits = edits;
     std::vector<std::pair<std::size_t, std::uint32_t>> caps;  // ascending by item
     for (const PlannedEdit& edit : edits) caps.emplace_back(edit.item, edit.tokens_after);
-    result.rewrite = [items = input.items, tools = input.tools, caps = std::move(caps),
-                      framing = input.occasion->budget.per_message](
-                         std::size_t item) -> Result<std::vector<PartChange>> {
-        PAL_TRY(content, tools->read(items[item].message));
+    result.rewrite =
+        [tools = input.tools, caps = std::move(caps), framing = input.occasion->budget.per_message](
+            std::size_t item, const Message& message) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(message));
         const auto cap =
             std::ranges::lower_bound(caps, item, {}, &std::pair<std::size_t, std::uint32_t>::first);
         const std::uint32_t most = cap->second > framing ? cap->second - framing : 1;
-        return cut_parts(*tools, items[item].message, content, items[item].tokens, most);
+        return cut_parts(*tools, message, content, message.count.tokens, most);
     };
     return result;
 }

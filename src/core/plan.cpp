@@ -171,7 +171,8 @@ std::vector<PolicyPass> last_resort(std::optional<std::uint64_t> target) {
 
 // Of an `all` every part: "messages+turns".
 bool counts_things(std::string_view trigger) {
-    constexpr std::string_view names[] = {"messages", "turns", "tool_uses", "images", "bytes"};
+    constexpr std::string_view names[] = {"messages",  "turns",  "reasoning_turns",
+                                          "tool_uses", "images", "bytes"};
     const std::size_t plus = trigger.find('+');
     if (std::ranges::find(names, trigger.substr(0, plus)) == std::end(names)) return false;
     return plus == std::string_view::npos || counts_things(trigger.substr(plus + 1));

@@ -185,41 +185,48 @@ void PlanDraft::remove_groups(const Marks& gone) {
     turns_ = turns_of(facts_, groups_);
 }
 
-// By item, without those that later passes took away or changed again.
+// By item, in the order of the passes, without items that later passes took away.
 std::vector<PlanDraft::Rewrite> PlanDraft::lasting_rewrites() const {
     std::vector<Rewrite> out = rewrites_;
+    std::erase_if(out,
+                  [&](const Rewrite& one) { return treatments_[one.item] >= Treatment::folded; });
     std::ranges::stable_sort(out, {}, &Rewrite::item);
-    std::size_t kept = 0;
-    for (std::size_t n = 0; n < out.size(); ++n) {
-        if (n + 1 < out.size() && out[n + 1].item == out[n].item) continue;
-        if (treatments_[out[n].item] < Treatment::folded) out[kept++] = out[n];
-    }
-    out.resize(kept);
     return out;
 }
 
-std::optional<PlanDraft::Made> PlanDraft::rewritten(const Rewrite& rewrite) const {
-    const Ran& ran = ran_[rewrite.pass];
-    const PlannedEdit& planned = ran.result.edits[rewrite.edit];
-    const std::size_t item = rewrite.item;
-    const auto changes = ran.result.rewrite(item);
-    if (!changes || changes->empty() || !input_.tools) return std::nullopt;
-    auto message = input_.tools->rewrite(items_[item].message, *changes);
-    if (!message) return std::nullopt;
-    const bool gone = !message->raw;
-    const bool smaller = gone || message->count.tokens < items_[item].tokens;
-    if (!smaller && !ran.result.may_grow) return std::nullopt;
+// All rewrites of one item: each changes what the one before left.
+std::optional<PlanDraft::Made> PlanDraft::rewritten(std::span<const Rewrite> rewrites) const {
+    if (!input_.tools) return std::nullopt;
+    const std::size_t item = rewrites.front().item;
+    const Count before{input_.tools->scheme(), items_[item].tokens};
     Made made;
-    made.runs = {{item, item}};
-    made.edit.treatment = gone ? Treatment::dropped : planned.treatment;
+    made.edit.treatment = Treatment::verbatim;
+    made.message = items_[item].message;
+    made.message.count = before;
+    for (const Rewrite& rewrite : rewrites) {
+        const Ran& ran = ran_[rewrite.pass];
+        const PlannedEdit& planned = ran.result.edits[rewrite.edit];
+        const auto changes = ran.result.rewrite(item, made.message);
+        if (!changes || changes->empty()) continue;
+        auto message = input_.tools->rewrite(made.message, *changes);
+        if (!message) continue;
+        const bool gone = !message->raw;
+        const bool smaller = gone || message->count.tokens < made.message.count.tokens;
+        if (!smaller && !ran.result.may_grow) continue;
+        made.runs = {{item, item}};
+        made.edit.treatment =
+            gone ? Treatment::dropped : std::max(made.edit.treatment, planned.treatment);
+        made.edit.reason += (made.edit.reason.empty() ? "" : ", ") + planned.reason;
+        made.edit.pass = ran.name;
+        made.message = *std::move(message);
+        if (gone) break;
+    }
+    if (made.runs.empty()) return std::nullopt;
     made.edit.range = items_[item].range;
-    made.edit.result = message->raw;
-    made.edit.format = message->format;
-    made.edit.reason = planned.reason;
-    made.edit.pass = ran.name;
-    made.edit.before = {input_.tools->scheme(), items_[item].tokens};
-    if (!gone) made.edit.after = message->count;
-    made.message = *std::move(message);
+    made.edit.result = made.message.raw;
+    made.edit.format = made.message.format;
+    made.edit.before = before;
+    if (made.message.raw) made.edit.after = made.message.count;
     return made;
 }
 
@@ -339,8 +346,12 @@ void PlanDraft::add_taken(std::vector<Made>& out, const Taken& taken) const {
 
 std::vector<PlanDraft::Made> PlanDraft::finish() const {
     std::vector<Made> out;
-    for (const Rewrite& rewrite : lasting_rewrites())
-        if (auto made = rewritten(rewrite)) out.push_back(*std::move(made));
+    const std::vector<Rewrite> rewrites = lasting_rewrites();
+    for (std::size_t from = 0, to = 0; from < rewrites.size(); from = to) {
+        while (to < rewrites.size() && rewrites[to].item == rewrites[from].item) ++to;
+        if (auto made = rewritten(std::span(rewrites).subspan(from, to - from)))
+            out.push_back(*std::move(made));
+    }
     for (const Taken& taken : taken_) add_taken(out, taken);
     std::stable_sort(out.begin(), out.end(), [](const Made& a, const Made& b) {
         return a.edit.range.from < b.edit.range.from;

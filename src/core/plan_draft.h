@@ -65,7 +65,7 @@ private:
     void take(Taken& taken, const PlannedEdit& edit, Marks& gone);
     std::vector<Rewrite> lasting_rewrites() const;
     void remove_groups(const Marks& gone);
-    std::optional<Made> rewritten(const Rewrite& rewrite) const;
+    std::optional<Made> rewritten(std::span<const Rewrite> rewrites) const;
     void add_taken(std::vector<Made>& out, const Taken& taken) const;
     std::vector<Made> stretches_of(const Taken& taken) const;
     void add_folds(std::vector<Made>& out, std::vector<Made> stretches,
@@ -83,7 +83,7 @@ private:
     std::vector<std::uint32_t> tokens_;
     std::vector<Treatment> treatments_;
     std::vector<Ran> ran_;
-    std::vector<Rewrite> rewrites_;  // as they were asked for; the last one of an item holds
+    std::vector<Rewrite> rewrites_;  // as they were asked for
     std::vector<Taken> taken_;
     std::uint64_t used_ = 0;
     bool not_enough_ = false;

@@ -32,6 +32,8 @@ struct ItemFacts {
 };
 
 bool starts_turn(const Item& item);
+// It reasons, and a run of calls that it began must begin with it still when it is sent.
+bool binds_run(const Item& item);
 
 // The calls made so far, and which of them a result answers: the newest one with its id. Results
 // mostly follow their calls at once, so an index of all ids is made only when one does not. Looks

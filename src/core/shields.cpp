@@ -65,13 +65,27 @@ std::size_t calls_in(std::span<const Item> items, const Group& group) {
     return calls;
 }
 
-// The newest group that holds a provider's own compaction: only that provider can read it, and
-// what came before it may be told nowhere else. It stands for the older ones too.
+// The newest group that holds a provider's own compaction: what came before it may be told nowhere
+// else. It stands for the older ones too.
 std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const MessageTools* tools) {
     for (std::size_t g = scan.groups.size(); scan.bare && tools && g-- > 0;)
         for (std::size_t i = scan.groups[g].first; i <= scan.groups[g].last; ++i)
             if (scan.facts[i].bare && tools->is_sealed_past(items[i].message)) return g;
     return scan.groups.size();
+}
+
+// Providers want a run of calls that began with reasoning to begin with it still. Where only its
+// start reasoned there is no later place to begin at, so that stays.
+std::size_t only_reasoning(std::span<const Item> items, const Scan& scan) {
+    std::size_t found = scan.groups.size();
+    if (scan.turns.empty()) return found;
+    const Turn& newest = scan.turns.back();
+    for (std::size_t g = newest.first; g <= newest.last; ++g) {
+        if (!scan.groups[g].reasoning || !binds_run(items[scan.groups[g].first])) continue;
+        if (found < scan.groups.size()) return scan.groups.size();
+        found = g;
+    }
+    return found;
 }
 
 // The first group of the newest `count` turns.
@@ -118,6 +132,8 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
+    if (const std::size_t start = only_reasoning(items, scan); start < groups.size())
+        out[start] = std::max(out[start], Shield::kept);
     if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
         out[sealed] = Shield::verbatim;
     return out;

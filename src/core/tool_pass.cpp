@@ -1,6 +1,7 @@
 #include "core/tool_pass.h"
 
 #include "core/pass_parameters.h"
+#include "core/placeholder.h"
 
 namespace palimpsest {
 
@@ -30,6 +31,13 @@ Result<ToolChoice> read_tool_choice(const JsonValue& parameters) {
     for (const std::string& name : exclude) choice.exclude.insert(lower(name));
     choice.min_tokens = least;
     return choice;
+}
+
+bool is_cleared(const PassInput& input, std::size_t item, std::string_view what) {
+    if (input.treatments[item] != Treatment::cleared)
+        return input.treatments[item] > Treatment::cleared;
+    return view_of(input.items[item].message.raw)
+        .contains(std::string(placeholder_mark) + std::string(what));
 }
 
 }  // namespace palimpsest

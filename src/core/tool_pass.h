@@ -25,4 +25,8 @@ struct ToolChoice {
 };
 Result<ToolChoice> read_tool_choice(const JsonValue& parameters);
 
+// Whether the item is out of reach because more was done to it, or because it was cleared of this
+// before ("tool input", "tool output"; "": of any). What it was cleared of otherwise says nothing.
+bool is_cleared(const PassInput& input, std::size_t item, std::string_view what);
+
 }  // namespace palimpsest

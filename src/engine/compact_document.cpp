@@ -8,6 +8,7 @@
 #include "engine/present.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
+#include "format/mend_body.h"
 #include "palimpsest/format.h"
 #include "token/models.h"
 #include "token/tool_tokens.h"
@@ -131,7 +132,10 @@ Result<CompactedDocument> compact_document(std::string_view json, const Document
     PAL_TRY(repaired, repair(options.format, view, {.open_end = true}));
     for (const RepairNote& note : repaired.notes) out.repairs.push_back(note.what);
     out.open_end = !shown.empty() && find_groups(shown).back().open;
-    out.json = with_list(format_of(options.format), document.root(), write_list(repaired.messages));
+    out.json = mend_body(
+        options.format,
+        with_list(format_of(options.format), document.root(), write_list(repaired.messages)),
+        out.repairs);
     return out;
 }
 

@@ -357,8 +357,8 @@ bool is_sealed_past(const Message& message) {
     if (!document) return false;
     const auto neutral = format_of(message.format).read(document->root());
     return neutral && std::ranges::any_of(neutral->parts, [](const NeutralPart& part) {
-               return part.kind == PartKind::compaction && part.text.empty() &&
-                      !part.signature.empty();
+               return part.kind == PartKind::compaction &&
+                      !(part.text.empty() && part.signature.empty());
            });
 }
 

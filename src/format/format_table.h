@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "format/mend_body.h"
 #include "format/neutral.h"
 #include "palimpsest/error.h"
 #include "palimpsest/format.h"
@@ -53,6 +54,7 @@ struct Format {
     std::string_view created_field = {};              // of a reply: when it was made
     std::array<std::string_view, 6> stop_words = {};  // by StopReason; the first match is meant
     std::span<const Rule> rules = {};                 // that no other format has
+    std::span<const BodyMend> body_mends = {};
 
     // One message into `message`, which is empty. Errors carry the path of the field inside the
     // message (Error::param).

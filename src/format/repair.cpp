@@ -114,11 +114,14 @@ Result<RepairedJson> repair_json(FormatId format, std::string_view json,
     CheckOptions all = options;
     if (body) add_body_options(format_of(format), root, all);
     PAL_TRY(repaired, repair(format, messages, all));
-    if (repaired.notes.empty()) return RepairedJson{std::string(json), {}};
+    if (!body && repaired.notes.empty()) return RepairedJson{std::string(json), {}};
     const std::string list = write_list(repaired.messages);
     if (!body) return RepairedJson{list, std::move(repaired.notes)};
     std::string out(json);
-    out.replace(body->value.offset(), body->value.raw().size(), list);
+    if (!repaired.notes.empty()) out.replace(body->value.offset(), body->value.raw().size(), list);
+    std::vector<std::string> mended;
+    out = mend_body(format, std::move(out), mended);
+    for (std::string& line : mended) repaired.notes.push_back({0, std::move(line)});
     return RepairedJson{std::move(out), std::move(repaired.notes)};
 }
 

@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "format/cache_marks.h"
 #include "format/json_edit.h"
+#include "format/mend_body.h"
 #include "format/own_marks.h"
 
 namespace palimpsest {
@@ -145,6 +146,10 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
         out.key(dialect.limit_field).number(std::uint64_t{output_tokens});
     out.key(dialect.list_field).raw(write_list(rendered.messages));
     body.json += stream ? "," + std::string(dialect.stream_fields) + "}" : "}";
+    std::vector<std::string> mended;
+    body.json = mend_body(dialect.format, std::move(body.json), mended);
+    for (const std::string& line : mended)
+        body.repairs.push_back("repaired before it was sent: " + line);
     if (request.cache_key.empty()) return body;
     PAL_TRY(hinted, with_cache_hints(dialect, std::move(body.json), request.cache_key,
                                      request.behind_edit));

@@ -31,6 +31,13 @@ constexpr Rule rules[] = {
      "results of parallel calls stand in one user message"},
 };
 
+constexpr BodyMend body_mends[] = {
+    {"A7", "thinking", R"({"type":"disabled"})",
+     "thinking is switched off for this call: the run of tool calls does not begin with its "
+     "thinking "
+     "any more"},
+};
+
 Result<void> read_reply_message(Reply& reply, JsonValue body) {
     const auto content = body.find("content");
     if (!content) return fail(ErrorCode::upstream_failed, "the reply has no content");
@@ -65,6 +72,7 @@ constinit const Format anthropic_format = {
     .hosted_marks = {"_tool_result\""},
     .stop_words = {"end_turn", "max_tokens", "tool_use", "stop_sequence", "refusal", "end_turn"},
     .rules = rules,
+    .body_mends = body_mends,
     .read_into = read_anthropic,
     .write = write_anthropic,
     .check = check_anthropic,
