@@ -1,14 +1,13 @@
 // count: exact tokens of texts, or of whole requests with all that the service adds to them.
-#include <algorithm>
 #include <cstdio>
 #include <map>
 
 #include "base/json.h"
 #include "cli/documents.h"
 #include "cli/tokenizer_file.h"
+#include "engine/count_request.h"
 #include "engine/model_table.h"
 #include "token/estimator.h"
-#include "token/request.h"
 
 namespace palimpsest {
 namespace {
@@ -65,37 +64,15 @@ private:
     std::map<std::string, Way> ways_;
 };
 
-// Requests that are counted as they are; others as the chat that they convert to.
-struct RequestCounting {
-    FormatId format;
-    decltype(&count_chat_request) count;
-};
-constexpr RequestCounting request_countings[] = {
-    {FormatId::openai_chat, count_chat_request},
-    {FormatId::anthropic, count_messages_request},
-};
-
 std::string model_in(std::string_view json) {
     const auto document = parse_json(json);
     const auto model = document ? document->root().find("model") : std::nullopt;
     return model && model->is_string() ? std::string(model->string()) : std::string();
 }
 
-// A bare list becomes the body of a request.
 Result<std::uint64_t> count_body(Counting& counting, std::string_view json) {
-    std::string body(json);
-    const auto* const own =
-        std::ranges::find(request_countings, *counting.format, &RequestCounting::format);
-    const bool converted = own == std::end(request_countings);
-    if (converted) {
-        PAL_TRY(chat, convert_json(*counting.format, FormatId::openai_chat, json));
-        body = std::move(chat.json);
-    }
-    const std::size_t first = body.find_first_not_of(" \t\r\n");
-    if (first != std::string::npos && body[first] == '[') body = "{\"messages\":" + body + "}";
-    const auto count = converted ? count_chat_request : own->count;
     PAL_TRY(way, counting.way(model_in(json)));
-    PAL_TRY(counted, count(*way->model, *way->counter, body));
+    PAL_TRY(counted, count_request(*counting.format, *way->model, *way->counter, json));
     return way->model->exact ? counted.total() : Calibration(*way->model).estimate(counted);
 }
 

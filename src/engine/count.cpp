@@ -45,6 +45,9 @@ struct PartCost {
                (charge.repeats_name ? name : 0);
     }
     std::uint64_t operator()(const ToolResult& part) const {
+        // Tools that a provider defines answer in forms of their own: the text is the form.
+        if (part.text.data() == part.content.data())
+            return opaque_tokens(tokenizer, part.content) + charge.per_result;
         return tokenizer.count(part.text) + media_tokens_within(tokenizer, part.content) +
                charge.per_result;
     }

@@ -89,7 +89,8 @@ struct PartsOwner {
 // for a picture's.
 std::string_view result_text(const NeutralPart& part) {
     const bool own_form = part.builtin && part.inner.empty() && !part.content.starts_with('{');
-    return own_form && part.text.empty() ? part.content : part.text;
+    if (!own_form || !part.text.empty()) return part.text;
+    return part.content.empty() ? part.json : part.content;
 }
 
 Part public_part(const NeutralPart& part) {

@@ -16,7 +16,6 @@
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
-#include "token/request.h"
 
 namespace palimpsest {
 namespace {
@@ -206,9 +205,8 @@ Result<RouteReply> count_message_tokens(Call& call) {
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
     leave_network();
-    PAL_TRY(tokens,
-            count_for_model(call, name, model.get(), edited ? edited->body : call.request.body,
-                            count_messages_request));
+    PAL_TRY(tokens, count_for_model(call, name, model.get(), own_format,
+                                    edited ? edited->body : call.request.body));
     return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};
 }
 

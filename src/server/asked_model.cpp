@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "engine/count_request.h"
 #include "engine/model_table.h"
 #include "server/budget.h"
 #include "server/model_span.h"
@@ -257,13 +258,13 @@ std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTra
 }
 
 Result<std::uint64_t> count_for_model(const Call& call, std::string_view name, const Model* model,
-                                      std::string_view body, decltype(&count_chat_request) count) {
+                                      FormatId format, std::string_view body) {
     const ModelTable models(call.site.memory.shared_options().models, {});
     ModelMatch match = models.match(name);
     if (!match.known && model) match = models.match(model->server_name());
     PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
     const auto counter = tokenizer->counter();
-    PAL_TRY(counted, count(*match.spec, *counter, body));
+    PAL_TRY(counted, count_request(format, *match.spec, *counter, body));
     return match.spec->exact ? counted.total() : Calibration(*match.spec).estimate(counted);
 }
 

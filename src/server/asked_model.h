@@ -10,7 +10,6 @@
 #include "palimpsest/model.h"
 #include "server/request_trace.h"
 #include "server/route.h"
-#include "token/request.h"
 
 namespace palimpsest {
 
@@ -45,6 +44,6 @@ std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTra
 // table for that name, or else for its name at its server. An estimate where its vocabulary is not
 // public.
 Result<std::uint64_t> count_for_model(const Call& call, std::string_view name, const Model* model,
-                                      std::string_view body, decltype(&count_chat_request) count);
+                                      FormatId format, std::string_view body);
 
 }  // namespace palimpsest

@@ -5,15 +5,12 @@
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
 #include "server/request_messages.h"
-#include "token/request.h"
 
 namespace palimpsest {
 namespace {
 
-constexpr FormatId counted_format = FormatId::openai_chat;
-
-// The request as one of Chat Completions, for which the counting rules are known.
-Result<std::string> as_chat(Call& call, std::string_view model) {
+// The request with all that the model would be sent of the conversation.
+Result<std::string> whole_request(Call& call, std::string_view model) {
     PAL_TRY(messages, request_messages(call));
     std::string body;
     JsonWriter out(body);
@@ -21,8 +18,7 @@ Result<std::string> as_chat(Call& call, std::string_view model) {
     for (const std::string_view name : {"tools", "tool_choice", "text", "reasoning"})
         if (const auto value = call.field(name)) out.key(name).raw(value->raw());
     out.end_object();
-    PAL_TRY(chat, convert_json(item_format, counted_format, body));
-    return std::move(chat.json);
+    return body;
 }
 
 }  // namespace
@@ -31,8 +27,8 @@ Result<RouteReply> count_input_tokens(Call& call) {
     const std::string name =
         call.text("model").value_or(std::string(call.site.models.first().name()));
     const Model* const known = call.site.models.find(name);
-    PAL_TRY(body, as_chat(call, name));
-    PAL_TRY(tokens, count_for_model(call, name, known, body, count_chat_request));
+    PAL_TRY(body, whole_request(call, name));
+    PAL_TRY(tokens, count_for_model(call, name, known, item_format, body));
     RouteReply reply;
     JsonWriter(reply.body)
         .begin_object()

@@ -58,7 +58,20 @@ Media media_of(JsonValue part, Media::Kind kind) {
     return media;
 }
 
-// What the value is, or holds. A document of plain text has its tokens.
+// What only says that it is a document has words of its own.
+bool is_document(JsonValue value) {
+    constexpr std::string_view holders[] = {"source",   "file",    "file_data",
+                                            "file_url", "file_id", "url"};
+    return is_one_of(text(value, "type"), document_types) &&
+           std::ranges::any_of(holders, [&](auto field) { return value.find(field).has_value(); });
+}
+
+// Parts of a result's content that were counted as its text, or that cost nothing: a tool that is
+// referred to is counted where it is declared.
+constexpr std::string_view counted_types[] = {"text", "input_text", "output_text",
+                                              "tool_reference"};
+
+// What the value is, or holds.
 std::uint64_t tokens_within(const Tokenizer& tokenizer, JsonValue value, int depth) {
     if (depth > depth_max) return 0;
     std::uint64_t tokens = 0;
@@ -68,16 +81,43 @@ std::uint64_t tokens_within(const Tokenizer& tokenizer, JsonValue value, int dep
     const std::string_view type = text(value, "type");
     if (is_one_of(type, image_types))
         return tokenizer.count_media(media_of(value, Media::Kind::image));
-    if (is_one_of(type, document_types)) {
-        const auto source = value.find("source");
-        if (source && text(*source, "type") == "text")
-            return tokenizer.count(text(*source, "data"));
+    if (is_one_of(type, document_types))
         return tokenizer.count_media(media_of(value, Media::Kind::document));
-    }
+    const bool is_part = depth == 1 && !type.empty();
+    if (is_part && !is_one_of(type, counted_types)) return opaque_tokens(tokenizer, value.raw());
     for (const std::string_view field : {"content", "output", "outputs"})
         if (const auto inner = value.find(field))
             tokens += tokens_within(tokenizer, *inner, depth + 1);
     return tokens;
+}
+
+// Title and context stand in the block, the name of a file there or in the file.
+std::uint64_t naming_tokens(const Tokenizer& tokenizer, JsonValue block) {
+    std::uint64_t tokens = 0;
+    for (const std::string_view field : {"title", "context", "filename"})
+        tokens += tokenizer.count(text(block, field));
+    const auto file = block.find("file");
+    return file ? tokens + tokenizer.count(text(*file, "filename")) : tokens;
+}
+
+// A document given as content: texts and images.
+PartTokens content_tokens(const ImageRule& rule, const Tokenizer& tokenizer, JsonValue content) {
+    PartTokens tokens{.words = tokenizer.count(content.string())};
+    for (const JsonValue part : content.elements()) {
+        const std::string_view type = text(part, "type");
+        if (is_one_of(type, image_types))
+            tokens.media += media_tokens(rule, tokenizer, media_of(part, Media::Kind::image));
+        else
+            tokens.words += tokenizer.count(type == "text" ? text(part, "text") : part.raw());
+    }
+    return tokens;
+}
+
+std::uint64_t attached_tokens(const ImageRule& rule, const Tokenizer& tokenizer,
+                              const Media& media) {
+    if (is_reference(media)) return rule.per_page;
+    const auto counter = tokenizer.counter();
+    return file_tokens(rule, *counter, {media.type, media.source});
 }
 
 // In the order in which they stand; each with the JSON that is its own.
@@ -93,13 +133,23 @@ void find_media(JsonValue value, std::vector<Media>& out, int depth) {
                               .source = result->string(),
                               .json = result->raw()});
     if (is_one_of(type, image_types)) return out.push_back(media_of(value, Media::Kind::image));
-    const auto source = value.find("source");
-    if (is_one_of(type, document_types) && !(source && text(*source, "type") == "text"))
-        return out.push_back(media_of(value, Media::Kind::document));
+    if (is_document(value)) return out.push_back(media_of(value, Media::Kind::document));
     for (const JsonMember& member : value.members()) find_media(member.value, out, depth + 1);
 }
 
 }  // namespace
+
+PartTokens document_tokens(const ImageRule& rule, const Tokenizer& tokenizer, JsonValue block) {
+    const auto source = block.find("source");
+    const auto content = source ? source->find("content") : std::nullopt;
+    PartTokens tokens = content ? content_tokens(rule, tokenizer, *content) : PartTokens{};
+    tokens.words += naming_tokens(tokenizer, block);
+    if (source && text(*source, "type") == "text")
+        tokens.words += tokenizer.count(text(*source, "data"));
+    else if (!content)
+        tokens.media += attached_tokens(rule, tokenizer, media_of(block, Media::Kind::document));
+    return tokens;
+}
 
 std::uint64_t opaque_tokens(const Tokenizer& tokenizer, std::string_view json) {
     constexpr std::size_t small = 256;  // No picture is in it.
@@ -123,9 +173,9 @@ std::uint64_t media_tokens(const ImageRule& rule, const Tokenizer& tokenizer, co
         case Media::Kind::audio:
             return media.source.size() / 64;
         case Media::Kind::document: {
-            if (is_reference(media)) return rule.per_page;
-            const auto counter = tokenizer.counter();
-            return file_tokens(rule, *counter, {media.type, media.source});
+            const auto block = parse_json(media.json);
+            return block ? document_tokens(rule, tokenizer, block->root()).total()
+                         : attached_tokens(rule, tokenizer, media);
         }
         case Media::Kind::image:
             break;

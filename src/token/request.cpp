@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/media.h"
+#include "token/media_tokens.h"
 #include "token/tool_text.h"
 
 #include <algorithm>
@@ -12,9 +13,14 @@
 namespace palimpsest {
 namespace {
 
+// Parts of content that are counted by what they hold.
+constexpr std::string_view chat_parts[] = {"",          "text", "refusal",
+                                           "image_url", "file", "input_audio"};
+
 class ChatCount {
 public:
-    ChatCount(const ModelSpec& model, TokenCounter& counter) : model_(model), counter_(counter) {}
+    ChatCount(const ModelSpec& model, TokenCounter& counter)
+        : model_(model), counter_(counter), ruled_(model.images, counter) {}
 
     RequestCount count(JsonValue request) {
         add(model_.overheads.per_request);
@@ -59,35 +65,35 @@ private:
 
     void count_content(JsonValue content) {
         sum_.messages += tokens(content.string());
-        for (const JsonValue part : content.elements()) {
-            sum_.messages += tokens(text(part, "text")) + tokens(text(part, "refusal"));
-            if (const auto image = part.find("image_url")) count_image(*image);
-            if (const auto file = part.find("file")) count_file(*file);
-            if (text(part, "type") == "input_audio")
-                sum_.media += tokens(text(part, "type")) + part.raw().size() / 64;
+        for (const JsonValue part : content.elements()) count_part(part);
+    }
+
+    void count_part(JsonValue part) {
+        const std::string_view type = text(part, "type");
+        if (std::ranges::find(chat_parts, type) == std::end(chat_parts)) {
+            sum_.messages += opaque_tokens(ruled_, part.raw());
+            return;
         }
+        sum_.messages += tokens(text(part, "text")) + tokens(text(part, "refusal"));
+        if (const auto image = part.find("image_url")) count_image(*image);
+        if (part.find("file")) sum_.media += document_tokens(model_.images, ruled_, part).total();
+        if (type == "input_audio") sum_.media += tokens(type) + part.raw().size() / 64;
     }
 
     void count_image(JsonValue image) {
-        const auto data = read_data_url(text(image, "url"));
+        const auto data = read_data_url(image.is_string() ? image.string() : text(image, "url"));
         const ImageSize size = data ? size_of_image(data->base64) : ImageSize{};
         sum_.media += image_tokens(model_.images, size, text(image, "detail") == "low");
-    }
-
-    void count_file(JsonValue file) {
-        const auto data = read_data_url(text(file, "file_data"));
-        sum_.media += tokens(text(file, "filename"));
-        sum_.media += data ? file_tokens(model_.images, counter_, {data->media_type, data->base64})
-                           : model_.images.per_page;
     }
 
     void count_calls(JsonValue calls) {
         std::string joined;
         std::uint64_t apart = 0;
         for (const JsonValue call : calls.elements()) {
-            const JsonValue function = call.find("function").value_or(call);
+            const bool custom = text(call, "type") == "custom";
+            const JsonValue function = call.find(custom ? "custom" : "function").value_or(call);
             const std::string_view name = text(function, "name"),
-                                   arguments = text(function, "arguments");
+                                   arguments = text(function, custom ? "input" : "arguments");
             call_names_[std::string(text(call, "id"))] = name;
             apart += tokens(name) + tokens(arguments);
             joined += (joined.empty() ? "" : ",") +
@@ -125,6 +131,7 @@ private:
 
     const ModelSpec& model_;
     TokenCounter& counter_;
+    const RuledCounter ruled_;
     RequestCount sum_;
     std::int64_t overhead_ = 0;
     std::map<std::string, std::string_view> call_names_;  // by call id

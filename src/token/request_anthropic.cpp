@@ -3,6 +3,7 @@
 #include "token/request.h"
 
 #include "base/json.h"
+#include "token/media_tokens.h"
 #include "token/tool_text.h"
 
 #include <set>
@@ -14,7 +15,7 @@ namespace {
 class MessagesCount {
 public:
     MessagesCount(const ModelSpec& model, TokenCounter& counter)
-        : model_(model), counter_(counter) {}
+        : model_(model), counter_(counter), ruled_(model.images, counter) {}
 
     RequestCount count(JsonValue request) {
         sum_.overhead += static_cast<std::uint64_t>(model_.overheads.per_request);
@@ -69,9 +70,15 @@ private:
 
     void count_block(JsonValue block) {
         const std::string_view kind = text(block, "type");
-        if (kind == "image" || kind == "document") {
-            count_source(block, kind);
-        } else if (kind.ends_with("tool_use")) {
+        if (kind == "text") {
+            sum_.messages += tokens(block, "text");
+        } else if (kind == "image") {
+            sum_.media += media_tokens_within(ruled_, block.raw());
+        } else if (kind == "document") {
+            const PartTokens document = document_tokens(model_.images, ruled_, block);
+            sum_.messages += document.words;
+            sum_.media += document.media;
+        } else if (kind == "tool_use") {
             const std::uint64_t call = tokens(block, "name") + tokens(block, "input");
             sum_.messages += call;
             sum_.shape.arguments += call;
@@ -85,27 +92,11 @@ private:
             referred_.emplace(text(block, "tool_name"));
         } else if (kind == "compaction") {
             sum_.messages += tokens(block, "content");
-        } else {
-            sum_.messages += tokens(block, "text");
+        } else if (kind.ends_with("thinking")) {
             if (thinking_counts_) sum_.messages += tokens(block, "thinking");
+        } else {
+            sum_.messages += opaque_tokens(ruled_, block.raw());
         }
-    }
-
-    // An image or a document: its data, or a reference to something that is not known here.
-    void count_source(JsonValue block, std::string_view kind) {
-        const JsonValue source = block.find("source").value_or(block);
-        sum_.messages += tokens(block, "title") + tokens(block, "context");
-        if (text(source, "type") == "base64")
-            sum_.media += file_tokens(model_.images, counter_,
-                                      {text(source, "media_type"), text(source, "data")});
-        else if (text(source, "type") == "text")
-            sum_.messages += tokens(source, "data");
-        else if (const auto content = source.find("content"))
-            count_content(*content);
-        else if (kind == "image")
-            sum_.media += image_tokens(model_.images, {}, false);
-        else
-            sum_.media += model_.images.per_page;
     }
 
     // A tool that is loaded later costs nothing until a result refers to it.
@@ -141,6 +132,7 @@ private:
 
     const ModelSpec& model_;
     TokenCounter& counter_;
+    const RuledCounter ruled_;
     RequestCount sum_;
     std::set<std::string_view> referred_;  // Tools that a search has found.
     bool thinking_counts_ = true;

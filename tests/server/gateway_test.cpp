@@ -236,6 +236,25 @@ TEST(count_tokens, counts_here_or_asks_the_service) {
     EXPECT_EQ(theirs.upstream.requests().at(0).target, "/v1/messages/count_tokens");
 }
 
+TEST(count_tokens, has_the_words_of_blocks_and_items_that_are_not_known_closely) {
+    std::string words;
+    for (int n = 0; n < 300; ++n) words += "word ";
+    Gateway ours(chat_format);
+    const std::string found = R"({"type":"search_result","source":"x","title":"t","content":[)"
+                              R"({"type":"text","text":")" +
+                              words + "\"}]}";
+    EXPECT_GT(ours.post("/v1/messages/count_tokens",
+                        R"({"model":"m","messages":[{"role":"user","content":[)" + found + "]}]}")
+                  .number("input_tokens"),
+              300);
+    const std::string called =
+        R"({"type":"mcp_call","id":"m","server_label":"s","name":"l","arguments":"{}","output":")" +
+        words + "\"}";
+    EXPECT_GT(ours.post("/v1/responses/input_tokens", R"({"model":"m","input":[)" + called + "]}")
+                  .number("input_tokens"),
+              300);
+}
+
 TEST(count_tokens, knows_the_models_of_the_settings) {
     const auto counting = [](const char* encoding) {
         OwnModel own{.name = "m"};

@@ -195,6 +195,8 @@ TEST(opaque_tokens, a_picture_in_it_is_a_picture_and_no_text) {
         tokenizer->count_media({.kind = Media::Kind::image, .type = "image/png", .source = data});
     EXPECT_EQ(opaque_tokens(*tokenizer, before + "\"" + data + "\"}"), words + picture);
     EXPECT_EQ(opaque_tokens(*tokenizer, before + "null}"), tokenizer->count(before + "null}"));
+    const std::string told = R"({"type":"document","text":")" + std::string(1000, 'a') + "\"}";
+    EXPECT_EQ(opaque_tokens(*tokenizer, told), tokenizer->count(told)) << "has words of its own";
 }
 
 TEST(media_tokens_within, finds_what_results_show_in_every_format) {
@@ -219,6 +221,8 @@ TEST(media_tokens_within, finds_what_results_show_in_every_format) {
     EXPECT_EQ(within(R"({"type":"web_fetch_result","content":{"type":"document","source":{)"
                      R"("type":"text","data":"hello world"}}})"),
               2u);
+    const std::string found = R"({"type":"search_result","title":"t","content":[]})";
+    EXPECT_EQ(within("[" + found + "]"), tokenizer->count(found)) << "of a type not known";
     EXPECT_EQ(within(R"("an image of a cat")"), 0u);
     EXPECT_EQ(within(R"([{"type":"text","text":"an image"}])"), 0u);
 }
