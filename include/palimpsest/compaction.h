@@ -84,7 +84,7 @@ struct ContentPart {
     bool can_change = false;     // PartChange::text has a place here that keeps the item valid
     std::string_view id = {};    // of the call made or answered
     std::string_view tool = {};  // of calls and hosted results; other results carry only the id
-    std::string_view text = {};  // text, arguments, result, thinking
+    std::string_view text = {};  // text, arguments, result, thinking, words of a document
     std::size_t bytes = 0;       // of its JSON
 };
 struct Content {

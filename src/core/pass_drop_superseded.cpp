@@ -71,7 +71,8 @@ Exchange read_exchange(const PassInput& input, const Group& group) {
                 out.ids.emplace_back(part.id);
             } else if (part.kind == ContentKind::tool_result) {
                 if (part.is_error) out.failed.emplace(part.id);
-            } else if (part.kind != ContentKind::reasoning && !part.text.empty()) {
+            } else if (part.kind != ContentKind::reasoning && part.kind != ContentKind::media &&
+                       !part.text.empty()) {
                 out.says_more = true;
             }
         }

@@ -78,7 +78,8 @@ std::vector<PartChange> cut_parts(const MessageTools& tools, const Message& mess
         const ContentPart& part = content.parts[p];
         const bool cuttable = part.kind == ContentKind::text ||
                               part.kind == ContentKind::tool_result ||
-                              part.kind == ContentKind::tool_call;
+                              part.kind == ContentKind::tool_call ||
+                              (part.kind == ContentKind::media && !part.text.empty());
         if (!cuttable || !part.can_change) continue;
         if (part.hosted && !takes_text(tools, message, p)) continue;
         sizes.push_back({p, tools.count_text(part.text)});

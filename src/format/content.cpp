@@ -5,6 +5,8 @@
 #include <forward_list>
 
 #include "base/json_write.h"
+#include "base/media.h"
+#include "base/utf8.h"
 #include "format/fields.h"
 #include "format/format_table.h"
 #include "format/hosted.h"
@@ -21,7 +23,7 @@ struct ContentOwner {
     Bytes raw;
     JsonDocument document;
     NeutralMessage message;
-    std::forward_list<std::string> texts = {};  // of hosted results
+    std::forward_list<std::string> texts = {};  // of hosted results and documents
 };
 
 bool is_medium(const NeutralPart& part) {
@@ -125,6 +127,40 @@ std::optional<ContentPart> call_beside(ContentOwner& owner, const NeutralPart& p
     return call;
 }
 
+// The texts that a document is given as; nothing if there are pictures between them.
+std::string texts_of(JsonValue content) {
+    std::string out(content.string());
+    for (const JsonValue part : content.elements()) {
+        if (any_string(part, "type") != "text") return {};
+        out += any_string(part, "text");
+    }
+    return out;
+}
+
+std::string words_of(const NeutralPart& part, JsonValue block) {
+    if (part.source_kind == SourceKind::text) return std::string(part.source);
+    if (part.source_kind == SourceKind::base64 && part.media_type.starts_with("text/")) {
+        std::string words = decode_base64(part.source);
+        return is_utf8(words) ? words : std::string();
+    }
+    const auto source = block.find("source");
+    const auto content = source ? source->find("content") : std::nullopt;
+    return content ? texts_of(*content) : std::string();
+}
+
+// A document that is words, with its title and what was said about it: they stand beside it, and
+// go with it when a text takes its place.
+std::string document_text(const NeutralPart& part) {
+    const auto document = parse_json(part.json);
+    if (!document) return {};
+    const std::string words = words_of(part, document->root());
+    if (words.empty()) return {};
+    std::string out;
+    for (const std::string_view line : {part.name, any_string(document->root(), "context")})
+        if (!line.empty()) out += std::string(line) + "\n";
+    return out + words;
+}
+
 ContentPart content_part(ContentOwner& owner, const NeutralPart& part) {
     ContentPart out;
     out.kind = kind_of(part);
@@ -133,6 +169,7 @@ ContentPart content_part(ContentOwner& owner, const NeutralPart& part) {
     out.bytes = part.json.size();
     out.text = text_of(part, out.kind);
     if (out.kind == ContentKind::media) out.tool = media_word(part);
+    if (part.kind == PartKind::document) out.text = owner.texts.emplace_front(document_text(part));
     if (out.kind == ContentKind::tool_call) out.tool = part.name;
     if (out.kind == ContentKind::tool_result && is_hosted_result(part.type)) {
         read_hosted(out, owner, part);
@@ -182,22 +219,33 @@ std::string with_arguments(const Format& format, const NeutralPart& part, JsonVa
                  : with_member(call, field, value);
 }
 
-// The result with that text; what else is in it stays as it is.
+// What becomes of a medium inside a result: a text, or nothing.
+struct MediumChange {
+    const NeutralPart* medium;
+    std::optional<std::string> text;
+};
+
+// The result with that text; what else is in it stays as it is, if it does not change too.
 std::string with_result(const Message& message, const NeutralPart& part, JsonValue json,
-                        std::string_view text, const std::vector<const NeutralPart*>& gone) {
+                        std::string_view text, const std::vector<MediumChange>& changes) {
     const Format& format = format_of(message.format);
     std::vector<std::string> list = {text_part(format, Role::tool, text)};
-    for (const NeutralPart& inner : part.inner)
-        if (is_medium(inner) && std::ranges::find(gone, &inner) == gone.end())
+    for (const NeutralPart& inner : part.inner) {
+        if (!is_medium(inner)) continue;
+        const auto change = std::ranges::find(changes, &inner, &MediumChange::medium);
+        if (change == changes.end())
             list.emplace_back(inner.json);
+        else if (change->text)
+            list.push_back(text_part(format, Role::tool, *change->text));
+    }
     return with_member(json, format.result_field,
                        list.size() > 1 ? json_list(list) : json_string(text));
 }
 
-// The new bytes of the part, without those of its media that go; none when it cannot be changed so.
+// The new bytes of the part and of what changes in it; none when it cannot be changed so.
 std::optional<std::string> changed_part(const Message& message, const NeutralPart& part,
                                         std::string_view text,
-                                        const std::vector<const NeutralPart*>& gone) {
+                                        const std::vector<MediumChange>& inside) {
     const ContentKind kind = kind_of(part);
     if (part.json.starts_with('"')) return json_string(text);
     const auto document = parse_json(part.json);
@@ -214,7 +262,7 @@ std::optional<std::string> changed_part(const Message& message, const NeutralPar
             return with_arguments(format, part, json, text);
         case ContentKind::tool_result:
             if (part.server || part.builtin) return without_payload(json, text);
-            return with_result(message, part, json, text, gone);
+            return with_result(message, part, json, text, inside);
         case ContentKind::reasoning:
         case ContentKind::opaque:
             break;
@@ -232,6 +280,7 @@ std::string spliced(std::string_view raw, std::vector<Splice> splices) {
     std::string out;
     std::size_t at = 0;
     for (const Splice& one : splices) {
+        if (one.at < at) continue;  // Inside one that was written anew.
         out += raw.substr(at, one.at - at);
         out += one.bytes;
         at = one.at + one.size;
@@ -309,17 +358,20 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
     // A hosted tool's form has one place for what came out.
     for (const Inside& inside : media_inside(neutral))
         parts.push_back(is_hosted(*inside.holder) ? inside.holder : inside.medium);
-    std::vector<const NeutralPart*> gone, gone_inside;
+    std::vector<const NeutralPart*> gone;
+    std::vector<MediumChange> inside;
     for (const PartChange& change : changes) {
         if (change.part >= parts.size()) return cannot(change.part, "there is none");
-        if (!change.text)
-            (change.part < neutral.parts.size() ? gone : gone_inside).push_back(parts[change.part]);
+        if (change.part >= neutral.parts.size())
+            inside.push_back({parts[change.part], change.text});
+        else if (!change.text)
+            gone.push_back(parts[change.part]);
     }
     std::vector<Splice> splices;
     for (const PartChange& change : changes) {
         if (!change.text) continue;
         const NeutralPart& part = *parts[change.part];
-        auto bytes = changed_part(message, part, *change.text, gone_inside);
+        auto bytes = changed_part(message, part, *change.text, inside);
         if (!bytes) return cannot(change.part, "its type has no place for it");
         splices.push_back({static_cast<std::size_t>(part.json.data() - raw.data()),
                            part.json.size(), *std::move(bytes)});

@@ -67,8 +67,7 @@ TEST(counting, parallel_calls_with_short_ids_count_what_joins_them) {
     const auto charged =
         count_chat_request(*find_model("gpt-4o").spec, *counter, "{\"messages\":" + list + "}");
     ASSERT_TRUE(charged) << charged.error().message;
-    const auto compacted =
-        compact_document(list, {.policy = "none", .window = 100000}, *tokenizer);
+    const auto compacted = compact_document(list, {.policy = "none", .window = 100000}, *tokenizer);
     ASSERT_TRUE(compacted) << compacted.error().message;
     EXPECT_EQ(compacted->plan.used_before, charged->total());
 }
@@ -266,6 +265,36 @@ TEST(counting, a_turn_counts_images_by_the_rules_of_its_model) {
     EXPECT_GT(tiles, 700u);
     EXPECT_GT(area, 1'200u);
     EXPECT_GT(dear, 20'000u);
+}
+
+TEST(counting, documents_that_are_words_are_cut_until_they_fit) {
+    std::string words, base64;
+    for (int n = 0; n < 3'000; ++n) words += "word ", base64 += "d29yZCB3b3Jk";  // "word word"
+    const std::string plain =
+        R"({"type":"document","source":{"type":"text","media_type":"text/plain","data":")" + words +
+        "\"}}";
+    const std::string asked = R"([{"role":"user","content":[{"type":"text","text":"hi"},)";
+    const auto shortened = [](FormatId format, const std::string& list) {
+        const auto done =
+            compact_document(list, {.format = format, .window = 1'000}, *exact_tokenizer());
+        EXPECT_TRUE(done) << done.error().message;
+        if (!done) return std::string();
+        EXPECT_LE(done->plan.used_after, 1'000u);
+        EXPECT_GT(done->plan.used_after, 500u);
+        return done->json;
+    };
+    EXPECT_TRUE(shortened(FormatId::anthropic, asked + plain + "]}]").contains("left out"));
+    EXPECT_TRUE(shortened(FormatId::anthropic,
+                          R"([{"role":"user","content":"hi"},{"role":"assistant","content":[)"
+                          R"({"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user",)"
+                          R"("content":[{"type":"tool_result","tool_use_id":"a","content":[)" +
+                              plain + R"(,{"type":"text","text":"ok"}]}]}])")
+                    .contains(R"({"type":"text","text":"ok"}]}]}])"));
+    EXPECT_TRUE(shortened(FormatId::openai_chat, asked +
+                                                     R"({"type":"file","file":{"filename":"a.txt",)"
+                                                     R"("file_data":"data:text/plain;base64,)" +
+                                                     base64 + "\"}}]}]")
+                    .contains("a.txt\\nword word"));
 }
 
 TEST(counting, escaped_arguments_are_cut_until_they_fit) {

@@ -209,6 +209,43 @@ TEST(content, media_inside_a_result_are_parts_of_their_own_and_stay_beside_its_n
         R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"gone"},{"type":"text","text":"?"}]})");
 }
 
+TEST(content, documents_that_are_words_say_them) {
+    const auto said = [](FormatId format, const std::string& part) {
+        const auto content =
+            read_content_of(message(format, R"({"role":"user","content":[)" + part + "]}"));
+        EXPECT_TRUE(content && content->parts[0].kind == ContentKind::media);
+        return std::string(content->parts[0].text);
+    };
+    const auto of_source = [&](const std::string& source) {
+        return said(FormatId::anthropic, R"({"type":"document","source":{)" + source + "}}");
+    };
+    EXPECT_EQ(of_source(R"("type":"text","media_type":"text/plain","data":"a b")"), "a b");
+    EXPECT_EQ(of_source(R"("type":"content","content":[{"type":"text","text":"a"}])"), "a");
+    EXPECT_EQ(of_source(R"("type":"base64","media_type":"application/pdf","data":"AAAA")"), "");
+    EXPECT_EQ(of_source(R"("type":"base64","media_type":"text/plain","data":"//8=")"), "");
+    EXPECT_EQ(of_source(R"("type":"url","url":"https://example.org/a.txt")"), "");
+    EXPECT_EQ(said(FormatId::anthropic,
+                   R"({"type":"document","title":"T","context":"of old",)"
+                   R"("source":{"type":"text","media_type":"text/plain","data":"a b"}})"),
+              "T\nof old\na b");
+    EXPECT_EQ(
+        said(FormatId::openai_chat, R"({"type":"file","file":{"filename":"n.txt",)"
+                                    R"("file_data":"data:text/plain;base64,aGVsbG8gd29ybGQ="}})"),
+        "n.txt\nhello world");
+}
+
+TEST(content, a_result_and_a_document_in_it_change_together) {
+    const Message result = message(
+        FormatId::anthropic,
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[)"
+        R"({"type":"document","source":{"type":"text","media_type":"text/plain","data":"long"}},)"
+        R"({"type":"text","text":"also long"}]}]})");
+    const std::vector<PartChange> both = {{0, "also"}, {1, "l"}};
+    EXPECT_EQ(std::string(**change_content(result, both)),
+              R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[)"
+              R"({"type":"text","text":"also"},{"type":"text","text":"l"}]}]})");
+}
+
 TEST(content, what_has_no_payload_cannot_be_changed) {
     const Message search = message(FormatId::openai_responses,
                                    R"({"type":"web_search_call","id":"w","status":"completed"})");
