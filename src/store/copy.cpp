@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "store/copy_log.h"
+#include "store/files_lost.h"
 
 namespace palimpsest {
 namespace {
@@ -17,6 +18,20 @@ constexpr std::size_t uid_digits = 32;
 std::string called(const Header& header) {
     if (!header.name.id.empty()) return header.name.id;
     return "log " + hex(header.log) + ", which is erased but for its forks";
+}
+
+Result<std::vector<Header>> all_headers(Store& store, const std::vector<std::string>& tenants) {
+    std::vector<Header> all;
+    for (const std::string& tenant : tenants) {
+        ListQuery query{.tenant = tenant, .sort = SortBy::created, .newest_first = false};
+        query.limit = page_rows;
+        do {
+            PAL_TRY(page, store.list(query));
+            std::ranges::move(page.headers, std::back_inserter(all));
+            query.after = page.next;
+        } while (!query.after.empty());
+    }
+    return all;
 }
 
 class Copier {
@@ -40,6 +55,17 @@ public:
         }
         PAL_TRY(outcome, copied(*header));
         if (!outcome->error) ++(outcome->wrote ? report_.conversations : report_.there);
+        return {};
+    }
+    // What is damaged so that nobody knows whose it is may be of a tenant that is copied.
+    Result<void> name_lost() {
+        PAL_TRY(headers, all_headers(from_, {std::string(lost_tenant)}));
+        for (const Header& listed : headers) {
+            const auto header = from_.head(listed.log);
+            if (header || header.error().code != ErrorCode::internal) continue;
+            report_.failures.push_back(
+                {.what = listed.name.id, .end = listed.end, .error = header.error()});
+        }
         return {};
     }
     // Names that were only lent go, once all forks are there.
@@ -157,20 +183,6 @@ private:
     std::vector<ConversationId> lent_;
 };
 
-Result<std::vector<Header>> all_headers(Store& store, const std::vector<std::string>& tenants) {
-    std::vector<Header> all;
-    for (const std::string& tenant : tenants) {
-        ListQuery query{.tenant = tenant, .sort = SortBy::created, .newest_first = false};
-        query.limit = page_rows;
-        do {
-            PAL_TRY(page, store.list(query));
-            std::ranges::move(page.headers, std::back_inserter(all));
-            query.after = page.next;
-        } while (!query.after.empty());
-    }
-    return all;
-}
-
 // What is revoked is known before anything is copied that it ends.
 void revoked_first(std::vector<RecordSpace>& spaces, const CopyOptions& options) {
     std::ranges::stable_partition(spaces, [&](const RecordSpace& space) {
@@ -206,6 +218,7 @@ Result<CopyReport> copy_store(Store& from, Store& to, const CopyOptions& options
     }
     if (options.progress) options.progress(progress);
     PAL_CHECK(copier.finish());
+    if (std::ranges::find(tenants, lost_tenant) == tenants.end()) PAL_CHECK(copier.name_lost());
     for (const RecordSpace& space : spaces) PAL_CHECK(copier.records(space));
     return report;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "core/codec.h"
+#include "store/files_lost.h"
 #include "store/files_read.h"
 #include "store/files_store.h"
 #include "store/rules.h"
@@ -74,6 +75,7 @@ Result<FilesWriter::Staged> FilesStore::join_append(const Ready& ready, FilesCha
     FilesLog* log = catalog_.find(ready.name);
     if (!log || expired(change.state_of(*log).header, now))
         return FilesWriter::Staged::must_be_alone;
+    if (log->state.lost) return header_lost(log->header().log);
     if (!batch.key.empty() || has_large_payload(ready.bodies)) PAL_CHECK(writer_->load(*log));
     const auto staged = change.staged.find(log);
     const Header before = change.state_of(*log).header;

@@ -97,6 +97,7 @@ Detachment plan_detachment(FilesLog& log) {
 LogState without_name(const LogState& state) {
     const Header& old = state.header;
     LogState left = state;
+    left.lost = false;  // Nothing more is wanted of it.
     left.header = Header{.name = {old.name.tenant, ""},
                          .log = old.log,
                          .parent = old.parent,

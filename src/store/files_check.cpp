@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/ids.h"
+#include "store/files_lost.h"
 #include "store/files_read.h"
 #include "store/files_store.h"
 
@@ -63,8 +64,9 @@ private:
             note("damaged", log,
                  std::to_string((*places)->damaged_bytes) +
                      " bytes of its file are no whole record");
-        if (state.header.end != header.end || state.header.revision != header.revision ||
-            state.header.name != header.name)
+        if (log.state.lost)
+            note("damaged", log, header_lost(header.log).error().message);
+        else if (!same_header(state.header, header))
             note("listing", log, "its file says otherwise than the index");
         check_entries(log, **file, **places);
     }
@@ -100,7 +102,12 @@ private:
         for (const LogFileName& name : names) {
             const FilesLog* log = catalog_.find(name.log);
             if (log && (name.part || name.number == log->version)) continue;
-            report_.findings.push_back({"stray", name.path, "belongs to no conversation"});
+            PAL_TRY(lost, log || name.part ? std::nullopt : read_lost_log(folder_, name));
+            if (lost)
+                report_.findings.push_back(
+                    {"damaged", name.path, header_lost(name.log).error().message});
+            else
+                report_.findings.push_back({"stray", name.path, "belongs to no conversation"});
         }
         return {};
     }

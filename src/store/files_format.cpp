@@ -10,7 +10,7 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t window_bytes = 256 << 10;
-constexpr std::uint8_t state_frame = 'H', key_frame = 'K', entries_frame = 'B';
+constexpr std::uint8_t state_frame = 'H', lost_frame = 'L', key_frame = 'K', entries_frame = 'B';
 constexpr std::uint8_t version = 1;
 
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
@@ -201,13 +201,16 @@ Result<std::optional<Frame>> FrameReader::next() {
 // ---- the frames of a log ------------------------------------------------------------------------
 
 std::string encode_state(const LogState& state) {
-    return encode_fields(state_frame, state.header, state.base_basis, state.base_messages);
+    return encode_fields(state.lost ? lost_frame : state_frame, state.header, state.base_basis,
+                         state.base_messages);
 }
 
 Result<LogState> decode_state(std::string_view bytes) {
     WireReader in(bytes);
-    if (in.byte() != version || in.byte() != state_frame) return damaged();
-    LogState state;
+    if (in.byte() != version) return damaged();
+    const std::uint8_t type = in.byte();
+    if (type != state_frame && type != lost_frame) return damaged();
+    LogState state{.lost = type == lost_frame};
     FieldReader read(in);
     read(state.header, state.base_basis, state.base_messages);
     if (!read.done()) return damaged();
@@ -269,7 +272,7 @@ Result<LogFrame> read_log_frame(const Frame& frame) {
     LogFrame found;
     if (in.byte() != version) return damaged();
     const std::uint8_t type = in.byte();
-    if (type == state_frame) {
+    if (type == state_frame || type == lost_frame) {
         PAL_TRY(state, decode_state(frame.body));
         found.state = std::move(state);
         return found;

@@ -63,6 +63,7 @@ struct LogState {
     Header header = {};
     Seq base_basis = {};  // basis and messages at the base: what is left when all else is trimmed
     std::uint64_t base_messages = 0;
+    bool lost = false;  // the header is what its entries tell of it: see files_lost.h
 };
 
 enum class PayloadPlace : std::uint8_t { none = 0, here = 1, apart = 2 };

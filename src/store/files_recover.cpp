@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/wire.h"
+#include "store/files_lost.h"
 #include "store/files_store.h"
 #include "store/port_fields.h"
 #include "store/sealed_store.h"
@@ -85,10 +86,13 @@ Result<void> rebuild(FilesFolder& folder, Logs& logs, std::vector<std::string>& 
     for (const LogFileName& name : names) {
         if (name.part || logs.contains(name.log)) continue;
         PAL_TRY(log, read_log_file(folder, name, notices));
-        if (log)
-            logs.emplace(name.log, std::move(*log));
-        else
-            notices.push_back(name.path + ": no whole record says which conversation it is");
+        if (log) logs.emplace(name.log, std::move(*log));
+    }
+    for (const LogFileName& name : names) {
+        if (name.part || logs.contains(name.log)) continue;
+        notices.push_back(name.path + ": no whole record says which conversation it is");
+        PAL_TRY(lost, read_lost_log(folder, name));
+        if (lost) logs.emplace(name.log, std::move(*lost));
     }
     return {};
 }
@@ -140,7 +144,16 @@ Result<bool> replay_journal(FilesDisk& disk, Logs& logs, FilesCatalog& catalog) 
         [&](std::string_view group) { return replay_change(group, target); });
 }
 
+// They have no name of their own.
+void name_lost_logs(Logs& logs, const FilesCatalog& catalog) {
+    std::vector<const Header*> headers;
+    for (const auto& [uid, log] : logs) headers.push_back(&log.header());
+    for (auto& [uid, log] : logs)
+        if (log.state.lost) log.state.header.name = name_of_lost(uid, headers, catalog.records());
+}
+
 void fill_catalog(FilesCatalog& catalog, Logs logs, std::vector<std::string>& notices) {
+    name_lost_logs(logs, catalog);
     std::vector<FilesLog*> order;
     for (auto& [uid, log] : logs)
         if (log.header().log == uid) order.push_back(&log);
@@ -169,10 +182,26 @@ Result<void> settle_disk(FilesDisk& disk, const FilesCatalog& catalog) {
     return disk.journal.reset(false);
 }
 
+Result<void> take_in_lost_logs(FilesFolder& folder, const std::vector<LogFileName>& names,
+                               FilesCatalog& catalog) {
+    std::vector<const Header*> headers;
+    for (const auto& [uid, log] : catalog.logs()) headers.push_back(&log->header());
+    for (const LogFileName& name : names) {
+        if (name.part || catalog.find(name.log)) continue;
+        PAL_TRY(lost, read_lost_log(folder, name));
+        if (!lost) continue;
+        lost->state.header.name = name_of_lost(name.log, headers, catalog.records());
+        catalog.add(*std::move(lost));
+    }
+    catalog.tie();
+    return {};
+}
+
 }  // namespace
 
-Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog) {
+Result<void> remove_strays(FilesFolder& folder, FilesCatalog& catalog) {
     PAL_TRY(names, folder.log_files());
+    PAL_CHECK(take_in_lost_logs(folder, names, catalog));
     for (const LogFileName& name : names) {
         const FilesLog* log = catalog.find(name.log);
         if (log && (name.part || name.number == log->version)) continue;

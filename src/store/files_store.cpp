@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "store/files_lost.h"
 #include "store/files_read.h"
 #include "store/rules.h"
 
@@ -101,12 +102,14 @@ Result<Header> FilesStore::head(const ConversationId& name) {
     const std::shared_lock lock(mutex_);
     const FilesLog* log = catalog_.find(name);
     if (!log || expired(log->header(), options_.clock())) return no_conversation(name);
+    if (log->state.lost) return header_lost(log->header().log);
     return log->header();
 }
 
 Result<Header> FilesStore::head(const LogId& uid) {
     const std::shared_lock lock(mutex_);
     const FilesLog* log = catalog_.find(uid);
+    if (log && log->state.lost) return header_lost(uid);
     std::optional<Header> header = log ? as_of(*log, options_.clock()) : std::nullopt;
     if (!header) return no_log(uid);
     return *std::move(header);
@@ -259,15 +262,6 @@ Result<void> FilesStore::backup(const std::string& path) {
     PAL_CHECK(sync_folder(fresh));
     PAL_CHECK(rename_file(fresh, path));
     return sync_folder(fs::absolute(path, error).parent_path().string());
-}
-
-Result<CheckReport> FilesStore::repair(std::span<const std::string> tenants) {
-    const FilesWriter::Alone work = [&]() -> Result<void> {
-        PAL_CHECK(remove_strays(writer_->folder(), catalog_));
-        return writer_->rewrite_tables();
-    };
-    PAL_CHECK(writer_->run_alone(work));
-    return check(tenants);
 }
 
 Durability FilesStore::durability() const {

@@ -48,7 +48,8 @@ public:
     Durability durability() const override;
     Result<Contents> contents() override;
     Result<void> backup(const std::string& path) override;
-    // Makes the index anew and removes files that belong to nothing.
+    // Makes the index anew, and headers that are damaged in the files of their logs; removes files
+    // that belong to nothing.
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
 
     std::uint64_t commits() const { return writer_->commits(); }
@@ -61,6 +62,7 @@ private:
     std::vector<FilesLog*> candidates(const ListQuery& query) const;
 
     // Inside the writer.
+    Result<void> mend_header(FilesLog& log);
     struct Ready;
     Result<FilesWriter::Staged> join_append(const Ready& ready, FilesChange& change,
                                             Appended& done);
@@ -97,8 +99,12 @@ struct FilesOpening {
 Result<FilesDisk> open_files_disk(const FilesOpening& opening, FilesCatalog& catalog,
                                   std::vector<std::string>& notices);
 
-// Removes what belongs to no log: a life that ended early had begun it and not promised it.
-Result<void> remove_strays(FilesFolder& folder, const FilesCatalog& catalog);
+// Removes what belongs to no log: a life that ended early had begun it and not promised it. What
+// was said in a log whose header is lost stays, and is in the catalog afterwards.
+Result<void> remove_strays(FilesFolder& folder, FilesCatalog& catalog);
+
+// Whether the file of a log and the index say the same of it.
+bool same_header(const Header& a, const Header& b);
 
 // All findings of a store at rest: no writer is at work. The conversations that are whole are named
 // when something is wrong, or always.

@@ -124,6 +124,23 @@ class Doctor(PalTest):
         self.assertIn("hi", self.ok("log", "a", *store).out)
         self.assertIn("nothing is wrong", self.ok("doctor", *store).out)
 
+    def test_files_a_log_whose_header_is_lost_keeps_what_was_said(self):
+        store = ("--store", "files:f")
+        self.ok("append", "b", *store, stdin='{"role":"user","content":"hi"}')
+        self.flip("f/index", b"PALr")
+        log = next(os.path.join(folder, name) for folder, _, names in os.walk(self.path("f/logs"))
+                   for name in names)
+        self.flip(os.path.relpath(log, self.path("")), b"default")
+        uid = os.path.basename(log).split(".")[0]
+        lost = ("--tenant", "lost", *store)
+        self.assertIn(uid, self.pal("list", *lost).out)
+        done = self.pal("copy", "--to", "sqlite:t.db", *store)
+        self.assertEqual(done.status, 70)
+        self.assertIn(uid, done.out + done.err)
+        self.assertIn(f"mended: {uid}: ", self.pal("doctor", "--repair", *store).out)
+        self.assertIn("hi", self.ok("log", uid, *lost).out)
+        self.assertIn("nothing is wrong", self.ok("doctor", *store).out)
+
     def test_files_damaged_keys_close_the_store_until_they_are_given_up(self):
         store = ("--store", "files:f")
         for name in ("one", "two"):
