@@ -213,6 +213,10 @@ Result<void> remove_strays(FilesFolder& folder, FilesCatalog& catalog) {
 
 namespace {
 
+constexpr const char* without_journal =
+    "Conversations were read from their own files; of keys, agents and other records, what was "
+    "written last may be gone: look at `pal keys list` before anybody is served";
+
 // One opening: what was found on the disk, and whether it may be relied on.
 class Recovery {
 public:
@@ -271,6 +275,7 @@ private:
         // From here on a file without a mark has lost it.
         if (fresh) PAL_CHECK(records.write(0));
         catalog_.record_version = std::max(catalog_.record_version, records.mark());
+        if (!fresh) PAL_CHECK(look_for_journal(*folder));
         PAL_TRY(journal, FilesJournal::open(folder->file("journal"), opening_.syncs));
         return FilesDisk{std::move(folder), std::move(journal), std::move(index),
                          std::move(records)};
@@ -294,26 +299,37 @@ private:
         std::error_code error;
         for (int i = 2; std::filesystem::exists(aside, error); ++i)
             aside = path + ".damaged" + std::to_string(i);
-        if (std::filesystem::exists(path, error)) std::filesystem::copy_file(path, aside, error);
-        if (error) return fail(code_of_errno(error.value()), aside + ": " + error.message());
-        notices_.push_back(path + ": " + what + "; a copy of it is " + aside + ". " + lost);
+        const bool there = std::filesystem::exists(path, error);
+        if (there) std::filesystem::copy_file(path, aside, error);
+        if (there && error)
+            return fail(code_of_errno(error.value()), aside + ": " + error.message());
+        notices_.push_back(path + ": " + what + (there ? "; a copy of it is " + aside : "") + ". " +
+                           lost);
         return {};
     }
 
-    Result<void> check_journal(FilesDisk& disk) {
-        if (!disk.journal.head_damaged()) return {};
+    // Every store has one from its first opening on, also when it is closed.
+    Result<void> look_for_journal(const FilesFolder& folder) {
+        std::error_code ignored;
+        if (std::filesystem::exists(folder.file("journal"), ignored)) return {};
         damaged_journal_ = true;
-        disk.journal.take_generation(disk.index.mark());
-        return go_without(disk.journal.path(), "the head of the journal is damaged",
-                          "Conversations were read from their own files; of keys, agents and other "
-                          "records, what was written last may be gone");
+        return go_without(folder.file("journal"), "the journal is missing", without_journal);
+    }
+
+    Result<void> check_journal(FilesDisk& disk) {
+        if (disk.journal.head_damaged()) {
+            damaged_journal_ = true;
+            PAL_CHECK(go_without(disk.journal.path(), "the head of the journal is damaged",
+                                 without_journal));
+        }
+        if (damaged_journal_) disk.journal.take_generation(disk.index.mark());
+        return {};
     }
 
     // What was synced is gone: the files of the conversations may have it all the same.
     Result<void> without_group(FilesDisk& disk) {
-        PAL_CHECK(go_without(disk.journal.path(), "a group of the journal is damaged",
-                             "Conversations were read from their own files; of keys, agents and "
-                             "other records, what was written last may be gone"));
+        PAL_CHECK(
+            go_without(disk.journal.path(), "a group of the journal is damaged", without_journal));
         return rebuild(*disk.folder, logs_, notices_);
     }
 

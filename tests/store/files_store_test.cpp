@@ -263,6 +263,44 @@ TEST(files_damage, a_damaged_journal_is_put_aside_and_everything_else_comes_back
     }
 }
 
+TEST(files_damage, a_journal_that_is_gone_closes_the_store_until_it_is_given_up) {
+    const TestFolder folder;
+    make_damageable(folder);
+    for (const std::string which : {"closed", "killed"}) {
+        const std::string url = copy_of(folder, which);
+        fs::remove(folder.file("copy/journal"));
+        for (const char* time : {"once", "again"}) {
+            const auto opened = open_store(url);
+            ASSERT_FALSE(opened) << which << time;
+            EXPECT_EQ(opened.error().code, ErrorCode::internal);
+            EXPECT_NE(opened.error().message.find("journal"), std::string::npos);
+        }
+        EXPECT_FALSE(fs::exists(folder.file("copy/journal"))) << "left as it was";
+        const auto mended = mend_files(url);
+        ASSERT_TRUE(mended) << mended.error().message;
+        EXPECT_FALSE(mended->empty());
+        const auto store = open_good(url);
+        EXPECT_EQ(store->head(ConversationId{"t", "a"})->end, Seq{which == "closed" ? 2U : 3U})
+            << "its file has it";
+        EXPECT_TRUE(store->append({"t", "a"}, batch_of("more")));
+        EXPECT_TRUE(store->check({})->findings.empty());
+    }
+}
+
+// A life that ended while it made the store: nothing was promised, and nothing is missed.
+TEST(files_store, opens_though_it_was_killed_before_it_had_a_journal) {
+    const TestFolder folder;
+    (void)open_good(url_of(folder));
+    const std::string records = bytes_of_file(folder.file("store/records"));
+    for (const bool marked : {false, true}) {
+        fs::remove_all(folder.file("store"));
+        fs::create_directory(folder.file("store"));
+        std::ofstream(folder.file("store/index"));
+        std::ofstream(folder.file("store/records")) << (marked ? records : "");
+        EXPECT_TRUE(open_good(url_of(folder))->append({"t", "a"}, batch_of("x")));
+    }
+}
+
 TEST(files_damage, a_synced_group_of_the_journal_is_missed) {
     const TestFolder folder;
     make_damageable(folder);
