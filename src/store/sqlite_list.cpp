@@ -97,6 +97,15 @@ Result<Page> list_forks(SqliteDatabase& db, const ListQuery& query, Time now) {
     return page;
 }
 
+// One that is damaged does not hide the others. Whoever asks for it by itself is told.
+Header named_only(const Header& damaged) {
+    return {.name = damaged.name,
+            .log = damaged.log,
+            .created = damaged.created,
+            .updated = damaged.updated,
+            .accessed = damaged.accessed};
+}
+
 }  // namespace
 
 Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now) {
@@ -120,8 +129,9 @@ Result<Page> list_logs(SqliteDatabase& db, const ListQuery& query, Time now) {
         PAL_TRY(more, found.step());
         if (!more) return page;
         if (page.headers.size() == limit) break;
-        PAL_TRY(row, read_log_row(found));
-        page.headers.push_back(std::move(row.header));
+        StoredLog stored = read_stored_log(found);
+        page.headers.push_back(stored.whole() ? std::move(stored.row.header)
+                                              : named_only(stored.row.header));
     }
     const Header& last = page.headers.back();
     page.next = write_cursor(query, {sort_time(last, query.sort), last.log});

@@ -72,6 +72,15 @@ Result<Receipt> remove_log(SqliteDatabase& db, LogRow row);
 // The same, after the expiry of every log on which it depends what can go: a conversation that has
 // expired keeps nothing and is named to nobody.
 Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now);
+// Of one whose header is damaged: made right first where forks need it to be.
+Result<Receipt> erase_damaged_log(SqliteDatabase& db, const StoredLog& stored, Time now);
+
+// Writes a header whose checksum is wrong anew: what its entries tell, and for the rest what
+// stands there, where it can be what it must be. `internal`: it cannot be told, nothing is changed.
+Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored);
+// All that are damaged; one finding for each that was mended.
+Result<std::vector<Finding>> mend_logs(SqliteDatabase& db);
+
 // Logs that have expired, at most `limit`.
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);
 // Forgets idempotency keys that are older than they must be kept, a few at a time.

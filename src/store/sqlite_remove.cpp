@@ -190,6 +190,17 @@ Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now) {
     return remove_log(db, row);
 }
 
+Result<Receipt> erase_damaged_log(SqliteDatabase& db, const StoredLog& stored, Time now) {
+    PAL_TRY(fork, largest_fork(db, stored.row.header.log));
+    if (fork) {
+        PAL_TRY(mended, mend_log(db, stored));
+        return erase_log(db, mended, now);
+    }
+    // Its labels are not those that its metadata tells.
+    PAL_CHECK(delete_where_log(db, "DELETE FROM label WHERE log = ?", stored.row));
+    return remove_log(db, stored.row);
+}
+
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit) {
     SqliteQuery query = db.query(
         "SELECT uid FROM head INDEXED BY head_expires WHERE expires <= ? ORDER BY expires LIMIT ?");

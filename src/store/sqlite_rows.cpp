@@ -99,8 +99,9 @@ std::string where_is(const LogRow& row) {
     return "log " + hex(row.header.log);
 }
 
-Result<LogRow> read_log_row(const SqliteQuery& query) {
-    LogRow row;
+StoredLog read_stored_log(const SqliteQuery& query) {
+    StoredLog stored;
+    LogRow& row = stored.row;
     Header& header = row.header;
     row.log = query.integer_at(0);
     const std::optional<LogId> uid = uid_at(query, 1);
@@ -123,10 +124,34 @@ Result<LogRow> read_log_row(const SqliteQuery& query) {
     header.accessed = from_ms(query.integer_at(20));
     if (const auto expires = query.maybe_integer_at(21)) header.expires = from_ms(*expires);
     if (uid) header.log = *uid;
-    if (!uid || query.number_at(14) != sum_of_log(row) || query.number_at(22) != sum_of_head(row))
-        return fail(ErrorCode::internal, "the header of " + where_is(row) +
-                                             " is damaged; `pal doctor` lists what is readable");
-    return row;
+    stored.cold_right = uid && query.number_at(14) == sum_of_log(row);
+    stored.head_right = uid && query.number_at(22) == sum_of_head(row);
+    return stored;
+}
+
+Result<LogRow> read_log_row(const SqliteQuery& query) {
+    StoredLog stored = read_stored_log(query);
+    if (stored.whole()) return std::move(stored.row);
+    return fail(ErrorCode::internal, "the header of " + where_is(stored.row) +
+                                         " is damaged; `pal doctor` lists what is readable");
+}
+
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, const ConversationId& name) {
+    static const std::string by_name = select_logs("l.tenant = ? AND l.name = ?");
+    SqliteQuery query = db.query(by_name);
+    query.text(name.tenant).text(name.id);
+    PAL_TRY(found, query.step());
+    if (!found) return std::nullopt;
+    return read_stored_log(query);
+}
+
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, std::int64_t log) {
+    static const std::string by_number = select_logs("l.log = ?");
+    SqliteQuery query = db.query(by_number);
+    query.integer(log);
+    PAL_TRY(found, query.step());
+    if (!found) return std::nullopt;
+    return read_stored_log(query);
 }
 
 Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const ConversationId& name) {

@@ -26,6 +26,16 @@ extern const char* const log_columns;
 constexpr int log_column_count = 23;
 Result<LogRow> read_log_row(const SqliteQuery& query);  // verifies both checksums
 
+// A row as it stands, and which of its halves is what was written.
+struct StoredLog {
+    LogRow row = {};
+    bool cold_right = false, head_right = false;
+    bool whole() const { return cold_right && head_right; }
+};
+StoredLog read_stored_log(const SqliteQuery& query);
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, const ConversationId& name);
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, std::int64_t log);
+
 Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const ConversationId& name);
 Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const LogId& uid);
 Result<std::vector<LogRow>> children_of(SqliteDatabase& db, const LogId& uid);

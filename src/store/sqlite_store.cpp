@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -36,6 +37,19 @@ bool only_unused_bodies(const CheckReport& report) {
         ++(finding.what == "unused" ? unused : others);
     }
     return unused > 0 && others == 0;
+}
+
+// Whether it was there; as a whole or not at all.
+Result<bool> remove_whole(SqliteDatabase& db, const LogId& log) {
+    PAL_CHECK(db.execute("SAVEPOINT removal"));
+    const auto done = [&]() -> Result<bool> {
+        PAL_TRY(row, find_log(db, log));
+        if (row) PAL_CHECK(remove_log(db, *std::move(row)));
+        return row.has_value();
+    }();
+    if (!done && done.error().code != ErrorCode::internal) return done;
+    PAL_CHECK(db.execute(done ? "RELEASE removal" : "ROLLBACK TO removal; RELEASE removal"));
+    return done;
 }
 
 }  // namespace
@@ -150,10 +164,11 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
         known_.forget();
         const Time now = options_.clock();
-        PAL_TRY(row, find_log(db, name));
-        if (!row || expired(row->header, now))
+        PAL_TRY(stored, find_stored_log(db, name));
+        if (!stored || (stored->whole() && expired(stored->row.header, now)))
             return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
-        PAL_TRY(removed, erase_log(db, *row, now));
+        PAL_TRY(removed, stored->whole() ? erase_log(db, stored->row, now)
+                                         : erase_damaged_log(db, *stored, now));
         receipt = std::move(removed);
         return {};
     };
@@ -177,16 +192,19 @@ Result<std::uint64_t> SqliteStore::put_record(const RecordWrite& write) {
 
 Result<std::size_t> SqliteStore::sweep(std::size_t limit) {
     std::size_t went = 0, slice = 0;
+    std::set<LogId> damaged;  // They stay, and stand in nobody's way.
     const SqliteWriter::Work remove = [&](SqliteDatabase& db) -> Result<void> {
         known_.forget();
         const Time now = options_.clock();
         slice = 0;
-        PAL_TRY(logs, expired_logs(db, now, std::min(sweep_slice, limit - went)));
+        PAL_TRY(logs, expired_logs(db, now, std::min(sweep_slice, limit - went) + damaged.size()));
         for (const LogId& log : logs) {
-            PAL_TRY(row, find_log(db, log));
-            if (!row) continue;
-            PAL_CHECK(remove_log(db, std::move(*row)));
-            ++slice;
+            if (damaged.contains(log)) continue;
+            const auto gone = remove_whole(db, log);
+            if (!gone && gone.error().code != ErrorCode::internal)
+                return std::unexpected(gone.error());
+            if (!gone) damaged.insert(log);
+            slice += gone && *gone ? 1 : 0;
         }
         return {};
     };
@@ -249,12 +267,23 @@ Result<void> SqliteStore::backup(const std::string& path) {
 }
 
 Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
-    const SqliteWriter::Work work = [](SqliteDatabase& db) { return db.execute("REINDEX"); };
+    std::vector<Finding> mended;
+    const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
+        known_.forget();
+        PAL_CHECK(db.execute("REINDEX"));
+        PAL_TRY(done, mend_logs(db));
+        mended = std::move(done);
+        return {};
+    };
     PAL_CHECK(writer_.run(work));
     PAL_TRY(report, check(tenants));
-    if (!only_unused_bodies(report)) return std::move(report);
-    PAL_CHECK(writer_.run_and_purge(remove_unused_bodies));
-    return check(tenants);
+    if (only_unused_bodies(report)) {
+        PAL_CHECK(writer_.run_and_purge(remove_unused_bodies));
+        PAL_TRY(again, check(tenants));
+        report = std::move(again);
+    }
+    report.findings.insert(report.findings.begin(), mended.begin(), mended.end());
+    return std::move(report);
 }
 
 Durability SqliteStore::durability() const {

@@ -1,0 +1,116 @@
+// A header of the SQLite store whose checksum is wrong, made right again. What its entries tell is
+// taken from them, each of which has a checksum over the log's uid; what only the header knew
+// (title, owner, ...) stays as it stands there, and whoever asked is told to look at it.
+#include <algorithm>
+
+#include "core/metadata.h"
+#include "store/sqlite_logs.h"
+
+namespace palimpsest {
+namespace {
+
+std::unexpected<Error> beyond_mending(const LogRow& row, std::string_view why) {
+    return fail(ErrorCode::internal,
+                "the header of " + where_is(row) +
+                    " is damaged and cannot be made anew: " + std::string(why));
+}
+
+// The first or the last that the log owns, if its checksum is right.
+Result<std::optional<Entry>> outer_entry(SqliteDatabase& db, const LogRow& row, bool last) {
+    static const std::string from = "SELECT " + std::string(entry_columns_without_payload) +
+                                    " FROM entry WHERE log = ? ORDER BY seq ";
+    const std::string sql = from + (last ? "DESC LIMIT 1" : "ASC LIMIT 1");
+    SqliteQuery query = db.query(sql);
+    query.integer(row.log);
+    PAL_TRY(found, query.step());
+    if (!found) return std::nullopt;
+    PAL_TRY(entry, read_entry_row(query, row, false));
+    return std::move(entry);
+}
+
+// The other table says the same uid and tenant.
+Result<bool> tables_agree(SqliteDatabase& db, const LogRow& row) {
+    SqliteQuery query = db.query("SELECT uid, tenant FROM head WHERE log = ?");
+    query.integer(row.log);
+    PAL_TRY(found, query.step());
+    return found && query.bytes_at(0) == bytes_of(row.header.log) &&
+           (!row.named() || query.bytes_at(1) == row.header.name.tenant);
+}
+
+Result<void> check_parent(SqliteDatabase& db, const LogRow& row) {
+    const Header& header = row.header;
+    if (!header.parent && header.base == Seq{}) return {};
+    if (!header.parent) return beyond_mending(row, "its first entries are missing");
+    PAL_TRY(parent, find_log(db, *header.parent));
+    if (!parent || parent->header.end < header.base || parent->header.base >= header.base)
+        return beyond_mending(row, "what it was forked from is not there");
+    return {};
+}
+
+void derive_cold(Header& header) {
+    if (!merge_metadata(header.metadata, "{}")) header.metadata = "{}";
+    if (!header.policy.empty() && !merge_metadata(header.policy, "{}")) header.policy.clear();
+    ++header.revision;
+}
+
+Result<void> derive_head(SqliteDatabase& db, LogRow& row, const std::optional<Entry>& last) {
+    Header& header = row.header;
+    header.end = last ? last->seq : header.base;
+    PAL_TRY(standing, standing_at(db, row, header.end));
+    header.basis = standing.basis;
+    header.messages = standing.messages;
+    ++header.epoch;
+    header.updated = header.accessed = last ? last->at : header.created;
+    header.expires = header.ttl ? std::optional(header.updated + *header.ttl) : std::nullopt;
+    return {};
+}
+
+Result<void> write(SqliteDatabase& db, const LogRow& row) {
+    SqliteQuery base = db.query("UPDATE log SET base = ? WHERE log = ?");
+    base.number(row.header.base.value).integer(row.log);
+    PAL_CHECK(base.run());
+    PAL_CHECK(update_log(db, row));
+    return update_head(db, row, {});
+}
+
+// Where pages are damaged, as far as they can be read. A fork comes after what it was forked from.
+std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db) {
+    std::vector<std::int64_t> numbers;
+    SqliteQuery query = db.query("SELECT log FROM log ORDER BY log");
+    for (auto row = query.step(); row && *row; row = query.step())
+        numbers.push_back(query.integer_at(0));
+    return numbers;
+}
+
+}  // namespace
+
+Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored) {
+    LogRow row = stored.row;
+    PAL_TRY(agree, tables_agree(db, row));
+    if (!agree) return beyond_mending(row, "its tables do not say the same of it");
+    PAL_TRY(first, outer_entry(db, row, false));
+    PAL_TRY(last, outer_entry(db, row, true));
+    if (first && !stored.cold_right) row.header.base = Seq{first->seq.value - 1};
+    PAL_CHECK(check_parent(db, row));
+    if (!stored.cold_right) derive_cold(row.header);
+    if (!stored.head_right) PAL_CHECK(derive_head(db, row, last));
+    PAL_CHECK(write(db, row));
+    return row;
+}
+
+Result<std::vector<Finding>> mend_logs(SqliteDatabase& db) {
+    std::vector<Finding> mended;
+    for (const std::int64_t number : numbers_of_logs(db)) {
+        const auto stored = find_stored_log(db, number);
+        if (!stored || !*stored || (*stored)->whole()) continue;
+        const auto row = mend_log(db, **stored);
+        if (!row && row.error().code != ErrorCode::internal) return std::unexpected(row.error());
+        if (row)
+            mended.push_back({"mended", where_is(*row),
+                              "its header was damaged and is made from its entries; look at what "
+                              "they do not tell: its id, title, owner and metadata"});
+    }
+    return mended;
+}
+
+}  // namespace palimpsest
