@@ -39,6 +39,16 @@ bool only_unused_bodies(const CheckReport& report) {
     return unused > 0 && others == 0;
 }
 
+Result<void> write_backup(const std::string& from, const std::string& to) {
+    // Made here, empty, so that nobody else may read it, whatever SQLite would make it.
+    PAL_TRY(file, DiskFile::open(to, DiskFile::Mode::create));
+    PAL_TRY(db, SqliteDatabase::open(from, SqliteDatabase::Mode::read_only));
+    SqliteQuery copy = db->query("VACUUM INTO ?");
+    copy.text(to);
+    PAL_CHECK(copy.run());
+    return file.sync();
+}
+
 // Whether it was there; as a whole or not at all.
 Result<bool> remove_whole(SqliteDatabase& db, const LogId& log) {
     PAL_CHECK(db.execute("SAVEPOINT removal"));
@@ -253,14 +263,10 @@ Result<void> SqliteStore::backup(const std::string& path) {
         return fail(ErrorCode::conflict, path + " exists; name a file that does not");
     const std::string fresh = path + ".new";
     std::filesystem::remove(fresh, error);
-    {
-        PAL_TRY(db, SqliteDatabase::open(options_.path, SqliteDatabase::Mode::read_only));
-        SqliteQuery copy = db->query("VACUUM INTO ?");
-        copy.text(fresh);
-        PAL_CHECK(copy.run());
+    if (const auto written = write_backup(options_.path, fresh); !written) {
+        std::filesystem::remove(fresh, error);
+        return written;
     }
-    PAL_TRY(file, DiskFile::open(fresh, DiskFile::Mode::write));
-    PAL_CHECK(file.sync());
     PAL_CHECK(rename_file(fresh, path));
     const std::filesystem::path parent = std::filesystem::absolute(path, error).parent_path();
     return sync_folder(parent.string());

@@ -379,6 +379,23 @@ TEST_P(Whole, a_backup_of_a_live_store_opens_as_it_was) {
     EXPECT_EQ(store->backup(folder_.file("copy")).error().code, ErrorCode::conflict);
 }
 
+TEST_P(Whole, a_backup_is_for_its_owner_alone_whatever_the_umask_says) {
+    const auto store = open_good(url("live"));
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
+    const mode_t before = ::umask(0);
+    const auto done = store->backup(folder_.file("copy"));
+    ::umask(before);
+    ASSERT_TRUE(done) << done.error().message;
+    std::vector<fs::path> files{folder_.file("copy")};
+    if (fs::is_directory(files[0]))
+        for (const auto& file : fs::recursive_directory_iterator(files[0]))
+            files.push_back(file.path());
+    for (const fs::path& file : files)
+        EXPECT_EQ(fs::status(file).permissions() & (fs::perms::group_all | fs::perms::others_all),
+                  fs::perms::none)
+            << file;
+}
+
 TEST_P(Whole, a_time_to_live_of_the_store_is_what_conversations_get_that_name_none) {
     Time now{Duration(1'800'000'000'000)};
     const auto store = open_good(url("live") + "?ttl=10s", {.clock = [&] { return now; }});
