@@ -174,7 +174,7 @@ void FilesFolder::remove_all(const LogId& log) {
 
 Result<void> FilesFolder::sync() {
     while (!dirty_.empty()) {
-        PAL_TRY(file, open(*dirty_.begin(), DiskFile::Mode::write));
+        PAL_TRY(file, open_known(*dirty_.begin()));
         PAL_CHECK(file->sync());
         dirty_.erase(dirty_.begin());
     }

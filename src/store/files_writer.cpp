@@ -202,8 +202,11 @@ Result<void> FilesWriter::write_files(const FilesChange& change) {
     FilesFolder& folder = *disk_.folder;
     for (const StagedLog& created : change.created)
         PAL_CHECK(folder.write({created.state.header.log, 1}, 0, created.bytes));
-    for (const auto& [log, staged] : change.staged)
-        PAL_CHECK(folder.write({log->header().log, log->version}, log->length, staged.bytes));
+    for (const auto& [log, staged] : change.staged) {
+        const LogFileId id{log->header().log, log->version};
+        PAL_CHECK(folder.open_known(id));
+        PAL_CHECK(folder.write(id, log->length, staged.bytes));
+    }
     return {};
 }
 

@@ -83,6 +83,14 @@ TEST(files_damage, a_log_whose_file_is_gone_is_damage_not_an_unknown_conversatio
     ASSERT_FALSE(all);
     EXPECT_EQ(all.error().code, ErrorCode::internal) << all.error().message;
     EXPECT_NE(all.error().message.find("put it back from a backup"), std::string::npos);
+    Batch patch;
+    patch.patch.title = "of nothing";
+    for (const Batch& batch : {batch_of("more"), patch}) {
+        const auto appended = store->append({"t", "a"}, batch);
+        ASSERT_FALSE(appended);
+        EXPECT_EQ(appended.error().code, ErrorCode::internal) << appended.error().message;
+    }
+    EXPECT_TRUE(store->append({"t", "b"}, batch_of("goes on")));
 }
 
 TEST(files_damage, one_bad_record_hides_no_other) {
