@@ -103,6 +103,18 @@ Result<void> rename_file(const std::string& from, const std::string& to) {
     return failed(from, "cannot be renamed");
 }
 
+Result<void> copy_file(const std::string& from, const std::string& to) {
+    constexpr std::size_t piece = 1 << 20;
+    PAL_TRY(source, DiskFile::open(from, DiskFile::Mode::read));
+    PAL_TRY(target, DiskFile::open(to, DiskFile::Mode::create));
+    for (std::uint64_t at = 0;;) {
+        PAL_TRY(bytes, source.read(at, piece));
+        PAL_CHECK(target.write(at, bytes));
+        at += bytes.size();
+        if (bytes.size() < piece) return target.sync();
+    }
+}
+
 Result<void> remove_file(const std::string& path) {
     if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
     return failed(path, "cannot be removed");

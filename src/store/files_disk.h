@@ -49,6 +49,8 @@ Result<void> sync_folder(const std::string& path);
 // With its entry in the folder above synced.
 Result<void> make_folder(const std::string& path, bool syncs = true);
 Result<void> rename_file(const std::string& from, const std::string& to);
+// A new file, synced, that only its owner may read.
+Result<void> copy_file(const std::string& from, const std::string& to);
 // Fine when it is not there.
 Result<void> remove_file(const std::string& path);
 

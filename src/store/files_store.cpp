@@ -57,6 +57,21 @@ Result<void> check_folder(const std::string& path) {
                 "store");
 }
 
+// All of it, synced. Not by std::filesystem, which says EIO of a disk that is full.
+Result<void> copy_folder(const std::string& from, const std::string& to) {
+    PAL_CHECK(make_folder(to));
+    std::error_code error;
+    fs::directory_iterator at(from, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+        const std::string source = at->path().string();
+        const std::string target = to + "/" + at->path().filename().string();
+        PAL_CHECK(at->is_directory(error) ? copy_folder(source, target)
+                                          : copy_file(source, target));
+    }
+    if (error) return fail(code_of_errno(error.value()), from + ": " + error.message());
+    return sync_folder(to);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FilesStore>> FilesStore::open(FilesStoreOptions options) {
@@ -235,31 +250,22 @@ Result<Contents> FilesStore::contents() {
     return found;
 }
 
-// Nobody writes meanwhile; readers go on.
 Result<void> FilesStore::backup(const std::string& path) {
     std::error_code error;
     if (fs::exists(path, error))
         return fail(ErrorCode::conflict, path + " exists; name a folder that does not");
     const std::string fresh = path + ".new";
     fs::remove_all(fresh, error);
+    // Nobody writes meanwhile; readers go on.
     const FilesWriter::Alone work = [&]() -> Result<void> {
         PAL_CHECK(writer_->checkpoint());
         writer_->trim_files();
-        std::error_code fault;
-        fs::copy(options_.path, fresh, fs::copy_options::recursive, fault);
-        if (!fault) return {};
-        return fail(code_of_errno(fault.value()), fresh + ": " + fault.message());
+        return copy_folder(options_.path, fresh);
     };
-    PAL_CHECK(writer_->run_alone(work));
-    for (const auto& file : fs::recursive_directory_iterator(fresh, error)) {
-        if (file.is_directory()) {
-            PAL_CHECK(sync_folder(file.path().string()));
-            continue;
-        }
-        PAL_TRY(copy, DiskFile::open(file.path().string(), DiskFile::Mode::write));
-        PAL_CHECK(copy.sync());
+    if (const auto copied = writer_->run_alone(work); !copied) {
+        fs::remove_all(fresh, error);
+        return copied;
     }
-    PAL_CHECK(sync_folder(fresh));
     PAL_CHECK(rename_file(fresh, path));
     return sync_folder(fs::absolute(path, error).parent_path().string());
 }

@@ -34,6 +34,28 @@ def erase_when_full(folder):
     return failures
 
 
+def backup_when_full(kind, folder):
+    """There is no room for a second one of it: refused as no_space, and nothing is left behind."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)
+    pal = [os.path.join(sys.argv[1], "pal")]
+    store = ["--store", f"{kind}:{folder}/store"]
+    lines = "\n".join(['{"role":"user","content":"%s"}' % ("x" * 1000)] * 300)
+    subprocess.run(pal + ["append", "a"] + store, input=lines.encode(), check=True,
+                   stdout=subprocess.DEVNULL)
+    free = os.statvfs(folder)
+    with open(os.path.join(folder, "filler"), "wb") as file:
+        file.write(bytes(max(0, free.f_bavail * free.f_frsize - 200 * 1024)))
+    before, failures = sorted(os.listdir(folder)), []
+    done = subprocess.run(pal + ["backup", f"{folder}/copy"] + store, capture_output=True,
+                          check=False)
+    if done.returncode != 12 or b"no_space" not in done.stderr:
+        failures.append(f"{kind}: status {done.returncode}, {done.stderr.decode()}")
+    if sorted(os.listdir(folder)) != before:
+        failures.append(f"{kind}: left behind: {sorted(os.listdir(folder))}")
+    subprocess.run(["umount", folder], check=True)
+    return failures
+
+
 def fill(kind, folder):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "none", folder], check=True)
     url = f"{kind}:{folder}/store.db"
@@ -77,6 +99,8 @@ def fill(kind, folder):
 def inside(folder):
     failures = erase_when_full(folder)
     count = report("erase on a full disk", failures, "at 3 fillings")
+    failures = [failure for kind in KINDS for failure in backup_when_full(kind, folder)]
+    count += report("backup on a full disk", failures, "of each kind")
     sys.exit(1 if count + sum([fill(kind, folder) for kind in KINDS]) else 0)
 
 
