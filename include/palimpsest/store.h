@@ -194,6 +194,14 @@ struct Contents {
     std::vector<RecordSpace> spaces = {};   // that have records, ascending
 };
 
+// A conversation that is there and that list() does not give. `damage`: why nobody can read it, in
+// words; empty: it can be read by its name and its log.
+struct Unlisted {
+    ConversationId name = {};  // without an id where nobody knows it
+    LogId log = {};
+    std::string damage = {};
+};
+
 class Store {
 public:
     virtual ~Store() = default;
@@ -226,6 +234,9 @@ public:
 
     // unprocessable where a store cannot say. May name what has expired.
     virtual Result<Contents> contents();
+    // For whoever must miss none: what list() leaves out because a listing, or a header, is
+    // damaged. No tenants: all. The default says none, for stores that list their logs themselves.
+    virtual Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants);
     // A consistent copy, under a path that must not exist yet, which opens as a store of the same
     // kind. unprocessable for stores that do not lie in files.
     virtual Result<void> backup(const std::string& path);

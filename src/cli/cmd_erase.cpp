@@ -1,7 +1,9 @@
 // erase, scrub: the only commands that remove what was said.
 #include <algorithm>
+#include <functional>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/time.h"
 #include "cli/acting.h"
 #include "cli/command.h"
@@ -76,8 +78,27 @@ void print_receipt(Invocation& call, const std::string& name, bool many, const R
         call.out.line("what may still have it: " + joined(receipt.remains, "; "));
 }
 
+struct Chosen {
+    std::vector<ConversationId> names = {};
+    std::vector<std::string> unread = {};  // nobody can say whether these are chosen
+};
+
+// Those that a damaged listing leaves out are chosen like the others.
+Result<void> add_unlisted(Invocation& call, const std::function<bool(const Header&)>& fits,
+                          Chosen& chosen) {
+    PAL_TRY(unlisted, call.memory->store().unlisted(std::vector{call.settings.tenant}));
+    for (const Unlisted& one : unlisted) {
+        const auto header = call.memory->head(one.name);
+        const bool listed = std::ranges::find(chosen.names, one.name) != chosen.names.end();
+        if (header && !listed && fits(*header)) chosen.names.push_back(one.name);
+        if (!header && (!one.damage.empty() || header.error().code != ErrorCode::not_found))
+            chosen.unread.push_back(one.name.id.empty() ? "log " + hex(one.log) : one.name.id);
+    }
+    return {};
+}
+
 // Names first, all of them: erasing while paging would move the pages.
-Result<std::vector<ConversationId>> chosen_conversations(Invocation& call) {
+Result<Chosen> chosen_conversations(Invocation& call) {
     ListQuery query{.tenant = call.settings.tenant, .owner = call.arguments.get("owner")};
     query.newest_first = false;
     std::optional<Time> before;
@@ -85,13 +106,18 @@ Result<std::vector<ConversationId>> chosen_conversations(Invocation& call) {
         PAL_TRY(duration, parse_duration(*age));
         before = system_now() - duration;
     }
-    std::vector<ConversationId> chosen;
+    const auto fits = [&](const Header& header) {
+        return (!query.owner || header.owner == *query.owner) &&
+               (!before || header.updated < *before);
+    };
+    Chosen chosen;
     do {
         PAL_TRY(page, call.memory->list(query));
         for (const Header& header : page.headers)
-            if (!before || header.updated < *before) chosen.push_back(header.name);
+            if (fits(header)) chosen.names.push_back(header.name);
         query.after = page.next;
     } while (!query.after.empty());
+    PAL_CHECK(add_unlisted(call, fits, chosen));
     return chosen;
 }
 
@@ -128,14 +154,14 @@ Result<int> run_erase(Invocation& call) {
         return fail(ErrorCode::invalid_request,
                     "pal erase takes one ID, or --owner and --older-than, or --expired");
     if (expired) return erase_expired(call);
-    std::vector<ConversationId> chosen;
+    Chosen chosen;
     if (many) {
         PAL_TRY(found, chosen_conversations(call));
         chosen = std::move(found);
     } else {
-        chosen.push_back(call.name());
+        chosen.names.push_back(call.name());
     }
-    for (const ConversationId& name : chosen) {
+    for (const ConversationId& name : chosen.names) {
         if (call.arguments.has("dry-run")) {
             call.out.line(call.json() ? json_string(name.id) : printable(name.id));
             continue;
@@ -151,6 +177,11 @@ Result<int> run_erase(Invocation& call) {
         if (!receipt) return std::unexpected(receipt.error());
         print_receipt(call, name.id, many, *receipt);
     }
+    if (!chosen.unread.empty())
+        return fail(ErrorCode::internal,
+                    "these are damaged, so that nobody can say whether they are meant; they were "
+                    "left as they are: " +
+                        joined(chosen.unread, ", ") + "; `pal doctor` tells more");
     return 0;
 }
 

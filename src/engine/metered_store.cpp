@@ -41,6 +41,10 @@ Result<CheckReport> MeteredStore::check(std::span<const std::string> tenants) {
 Durability MeteredStore::durability() const {
     return inner_->durability();
 }
+Result<std::vector<Unlisted>> MeteredStore::unlisted(std::span<const std::string> tenants) {
+    return inner_->unlisted(tenants);
+}
+
 Result<Contents> MeteredStore::contents() {
     return inner_->contents();
 }

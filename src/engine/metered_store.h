@@ -27,6 +27,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
     Result<Contents> contents() override;
+    Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
 

@@ -20,17 +20,24 @@ std::string called(const Header& header) {
     return "log " + hex(header.log) + ", which is erased but for its forks";
 }
 
-Result<std::vector<Header>> all_headers(Store& store, const std::vector<std::string>& tenants) {
+// Listed or not. The unlisted are asked for first: a listing is mended while it is read.
+Result<std::vector<Header>> all_headers(Store& store, const std::vector<std::string>& tenants,
+                                        std::vector<Unlisted> unlisted) {
     std::vector<Header> all;
+    std::set<LogId> known;
     for (const std::string& tenant : tenants) {
         ListQuery query{.tenant = tenant, .sort = SortBy::created, .newest_first = false};
         query.limit = page_rows;
         do {
             PAL_TRY(page, store.list(query));
-            std::ranges::move(page.headers, std::back_inserter(all));
+            for (Header& header : page.headers)
+                if (known.insert(header.log).second) all.push_back(std::move(header));
             query.after = page.next;
         } while (!query.after.empty());
     }
+    for (Unlisted& one : unlisted)
+        if (known.insert(one.log).second)
+            all.push_back({.name = std::move(one.name), .log = one.log});
     return all;
 }
 
@@ -44,6 +51,7 @@ public:
           log_(from, to, options, report) {}
 
     Result<void> conversation(const Header& listed) {
+        if (unreadable_.contains(listed.log)) return {};
         // An encrypted store lists one whose key is lost without what is sealed.
         const auto header = from_.head(listed.log);
         if (!header && header.error().code == ErrorCode::not_found) return {};
@@ -59,7 +67,7 @@ public:
     }
     // What is damaged so that nobody knows whose it is may be of a tenant that is copied.
     Result<void> name_lost() {
-        PAL_TRY(headers, all_headers(from_, {std::string(lost_tenant)}));
+        PAL_TRY(headers, all_headers(from_, {std::string(lost_tenant)}, {}));
         for (const Header& listed : headers) {
             const auto header = from_.head(listed.log);
             if (header || header.error().code != ErrorCode::internal) continue;
@@ -67,6 +75,17 @@ public:
                 {.what = listed.name.id, .end = listed.end, .error = header.error()});
         }
         return {};
+    }
+    // Those that nobody can read are told, and left out of the rest.
+    void name_damaged(std::vector<Unlisted>& unlisted) {
+        for (const Unlisted& one : unlisted) {
+            if (one.damage.empty()) continue;
+            unreadable_.insert(one.log);
+            report_.failures.push_back(
+                {.what = one.name.id.empty() ? "log " + hex(one.log) : one.name.id,
+                 .error = {.code = ErrorCode::internal, .message = one.damage}});
+        }
+        std::erase_if(unlisted, [](const Unlisted& one) { return !one.damage.empty(); });
     }
     // Names that were only lent go, once all forks are there.
     Result<void> finish() {
@@ -181,6 +200,7 @@ private:
     std::map<LogId, LogOutcome> done_;
     std::set<std::string> unlike_;  // uids in hex
     std::vector<ConversationId> lent_;
+    std::set<LogId> unreadable_;
 };
 
 // What is revoked is known before anything is copied that it ends.
@@ -209,7 +229,9 @@ Result<CopyReport> copy_store(Store& from, Store& to, const CopyOptions& options
     revoked_first(spaces, options);
     CopyReport report;
     Copier copier(from, to, options, report);
-    PAL_TRY(headers, all_headers(from, tenants));
+    PAL_TRY(unlisted, from.unlisted(options.tenants));
+    copier.name_damaged(unlisted);
+    PAL_TRY(headers, all_headers(from, tenants, std::move(unlisted)));
     CopyProgress progress{.total = headers.size()};
     for (const Header& header : headers) {
         if (options.progress) options.progress(progress);

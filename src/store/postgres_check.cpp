@@ -64,6 +64,16 @@ const PgStatement all_tenants{"", "SELECT DISTINCT tenant FROM pal_log ORDER BY 
 const PgStatement all_spaces{
     "", "SELECT DISTINCT tenant, space FROM pal_record ORDER BY tenant, space"};
 
+// What list() leaves out: rows that it joins are missing, or say otherwise. A row that is there is
+// read by its log, which tells what is lost.
+const PgStatement left_out{
+    "",
+    "SELECT l.tenant, l.id, l.log FROM pal_log l LEFT JOIN pal_head h ON h.log = l.log WHERE "
+    "l.id IS NOT NULL AND (h.log IS NULL OR NOT h.named OR h.tenant <> l.tenant) AND "
+    "($1::text IS NULL OR l.tenant = $1) UNION ALL SELECT n.tenant, n.id, n.log FROM pal_name n "
+    "WHERE NOT EXISTS (SELECT 1 FROM pal_log l WHERE l.log = n.log) AND "
+    "($1::text IS NULL OR n.tenant = $1)"};
+
 PgCall about(const PgStatement& statement, const std::optional<std::string>& tenant) {
     PgCall call{statement};
     call.params.maybe_bytes(tenant);
@@ -102,6 +112,33 @@ Result<Contents> PostgresStore::contents() {
         contents.spaces.push_back(
             {std::string(tables[1].bytes(row, 0)), std::string(tables[1].bytes(row, 1))});
     return contents;
+}
+
+Result<std::vector<Unlisted>> PostgresStore::unlisted(std::span<const std::string> tenants) {
+    std::vector<std::optional<std::string>> wanted(tenants.begin(), tenants.end());
+    if (wanted.empty()) wanted.emplace_back(std::nullopt);
+    std::vector<Unlisted> all;
+    for (const std::optional<std::string>& tenant : wanted) {
+        PAL_TRY(found, ask_long(about(left_out, tenant)));
+        for (std::size_t row = 0; row < found.rows(); ++row) {
+            Unlisted one{
+                .name = {std::string(found.bytes(row, 0)), std::string(found.bytes(row, 1))},
+                .log = found.uid(row, 2)};
+            const auto header = head(one.log);
+            if (!header && header.error().code == ErrorCode::not_found) continue;  // just erased
+            if (!header && header.error().code != ErrorCode::internal)
+                return std::unexpected(header.error());
+            if (!header) one.damage = header.error().message;
+            all.push_back(std::move(one));
+        }
+    }
+    if (!tenants.empty()) return all;
+    PAL_TRY(lost, ask_long(PgCall{orphans}));
+    for (std::size_t row = 0; row < lost.rows(); ++row)
+        all.push_back({.log = lost.uid(row, 0),
+                       .damage = std::to_string(lost.number(row, 1)) +
+                                 " entries are there of a log that is not"});
+    return all;
 }
 
 Result<void> PostgresStore::check_heads(const std::optional<std::string>& tenant,

@@ -41,6 +41,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
+    Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
 
     // The one that appends to a conversation that is there; benchmarks hand it to pgbench.
     static const PgStatement& append_statement();

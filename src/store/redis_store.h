@@ -49,6 +49,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
+    Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
 
 private:
     RedisStore(Options options, std::unique_ptr<RedisClient> client);
@@ -171,6 +172,9 @@ private:
                               Check& check);
     Result<void> check_uses(const std::string& tag, const std::vector<std::string>& uids,
                             Check& check);
+    Result<void> add_unlisted(const RedisPlace& place, const Check& check,
+                              std::vector<Unlisted>& found);
+    Result<void> add_headless(const RedisPlace& place, std::vector<Unlisted>& found);
     Result<void> check_orphan(const RedisPlace& place, Check& check);
     Result<void> check_listing(const std::string& in, Check& check);
     Result<void> check_space(const std::string& tag, Check& check);

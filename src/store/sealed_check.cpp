@@ -53,6 +53,10 @@ Result<std::size_t> SealedStore::sweep(std::size_t limit) {
     return went;
 }
 
+Result<std::vector<Unlisted>> SealedStore::unlisted(std::span<const std::string> tenants) {
+    return inner_->unlisted(tenants);
+}
+
 Result<Contents> SealedStore::contents() {
     PAL_TRY(found, inner_->contents());
     std::erase_if(found.spaces, [](const RecordSpace& it) { return is_own_space(it.space); });

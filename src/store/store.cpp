@@ -27,6 +27,10 @@ Durability Store::durability() const {
     return {};
 }
 
+Result<std::vector<Unlisted>> Store::unlisted(std::span<const std::string>) {
+    return std::vector<Unlisted>{};
+}
+
 Result<Contents> Store::contents() {
     return fail(ErrorCode::unprocessable, "this store cannot list its tenants; name one");
 }

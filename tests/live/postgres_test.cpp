@@ -2,6 +2,7 @@
 #include <map>
 
 #include "live/live.h"
+#include "store/copy.h"
 #include "store/lineage.h"
 
 namespace palimpsest::testing_support {
@@ -20,6 +21,14 @@ TEST(postgres_server, speaks_tls_to_whom_it_can_prove_itself) {
     EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"sealed on its way"});
 }
 
+// In the tables of the store at that URL.
+void run_sql(const std::string& url, const std::string& sql) {
+    const std::string schema = url.substr(url.find("schema=") + 7);
+    (void)output_of("psql -h 127.0.0.1 -p " + std::to_string(running().postgres->port()) +
+                    " -U postgres postgres -v ON_ERROR_STOP=1 -qc \"set search_path to " +
+                    schema.substr(0, schema.find('&')) + "; " + sql + "\"");
+}
+
 // A store with the conversations "a" and "b" of three messages each, and a way into its tables.
 class DamagedTables {
 public:
@@ -28,12 +37,7 @@ public:
             for (const char* text : {"one", "two", "three"})
                 logs_[id] = store_->append({"t", id}, says(text))->header.log;
     }
-    void run(const std::string& sql) const {
-        const std::string schema = url_.substr(url_.find("schema=") + 7);
-        (void)output_of("psql -h 127.0.0.1 -p " + std::to_string(running().postgres->port()) +
-                        " -U postgres postgres -v ON_ERROR_STOP=1 -qc \"set search_path to " +
-                        schema.substr(0, schema.find('&')) + "; " + sql + "\"");
-    }
+    void run(const std::string& sql) const { run_sql(url_, sql); }
     Store& store() { return *store_; }
     const std::string& url() const { return url_; }
     Result<std::vector<Entry>> read(const char* id) { return store_->read(logs_[id], {}); }
@@ -100,6 +104,32 @@ TEST(postgres_damage, a_header_without_its_head_is_damage_and_never_absent) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_TRUE(found[0].starts_with("damaged a: ")) << found[0];
     EXPECT_TRUE(found[0].ends_with("; 3 entries of it are there")) << found[0];
+}
+
+TEST(postgres_damage, a_copy_names_what_lists_leave_out_and_has_the_rest) {
+    for (const std::string table : {"pal_head", "pal_log"}) {
+        DamagedTables tables;
+        tables.run("delete from " + table +
+                   " where log = (select log from pal_name where id = 'a')");
+        const auto to = open_good("memory:?ttl=0");
+        const auto report = copy_store(tables.store(), *to, {});
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_EQ(report->conversations, 1U) << table;
+        ASSERT_EQ(report->failures.size(), 1U) << table;
+        EXPECT_EQ(report->failures[0].what, "a");
+        EXPECT_EQ(report->failures[0].error.code, ErrorCode::internal);
+        EXPECT_EQ(texts_of(*to, {"t", "b"}).size(), 3U);
+    }
+}
+
+TEST(postgres_damage, a_copy_has_what_is_readable_and_not_listed) {
+    DamagedTables tables;
+    tables.run("update pal_head set named = false");
+    const auto to = open_good("memory:?ttl=0");
+    const auto report = copy_store(tables.store(), *to, {});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(report->conversations, 2U);
+    EXPECT_EQ(texts_of(*to, {"t", "a"}).size(), 3U);
 }
 
 TEST(postgres_damage, a_name_that_is_lost_is_found_and_put_back) {

@@ -3,6 +3,7 @@
 
 #include "base/ids.h"
 #include "live/live.h"
+#include "store/copy.h"
 
 namespace palimpsest::testing_support {
 namespace {
@@ -133,6 +134,33 @@ TEST(redis_check, looks_at_one_tenant_when_one_is_named) {
     const std::string tenants[] = {"u"};
     EXPECT_EQ(LostKeys::told(keys.store->check(tenants)), Told{"listing c"});
     EXPECT_EQ(keys.check(), (Told{"listing a", "listing b", "listing c"}));
+}
+
+// The listings are written after the header: a writer may have died between.
+TEST(redis_check, a_copy_has_what_the_listings_lack) {
+    LostKeys keys;
+    for (const char* set : {"c", "u", "a", "o:bob"})
+        keys.run("zrem 'P:{i/t}:" + std::string(set) + "' 'UID t/a'");
+    const auto unlisted = keys.store->unlisted(std::vector<std::string>{"t"});
+    ASSERT_EQ(unlisted->size(), 1U);
+    EXPECT_EQ(unlisted->front().name.id, "a");
+    EXPECT_EQ(unlisted->front().damage, "");
+    const auto to = open_good("memory:?ttl=0");
+    const auto report = copy_store(*keys.store, *to, {});
+    EXPECT_EQ(report->conversations, 3U);
+    EXPECT_EQ(report->failures.size(), 0U);
+    EXPECT_EQ(texts_of(*to, {"t", "a"}), (Told{"one", "two"}));
+}
+
+TEST(redis_check, a_copy_names_what_it_cannot_read) {
+    LostKeys keys;
+    keys.run("del 'P:{t/a}:h:UID'");
+    const auto to = open_good("memory:?ttl=0");
+    const auto report = copy_store(*keys.store, *to, {.tenants = {"t"}});
+    Told failed;
+    for (const CopyFailure& one : report->failures) failed.push_back(one.what);
+    EXPECT_EQ(failed, (Told{"a", "b"})) << "b is a fork of a";
+    EXPECT_EQ(report->failures[0].error.code, ErrorCode::internal);
 }
 
 }  // namespace
