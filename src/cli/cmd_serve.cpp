@@ -49,11 +49,18 @@ sigset_t block_signals() {
 }
 
 // In the audit log of the server's own tenant: a store tells how many went, not whose.
-void note_sweep(Store& store, const std::string& tenant, const Result<std::size_t>& swept) {
-    if (!swept || *swept == 0) return;
-    auto act = begin_act(store, tenant, "retention.sweep", std::to_string(*swept) + " expired");
+void note_sweep(Store& store, const std::string& tenant, std::size_t went) {
+    if (went == 0) return;
+    auto act = begin_act(store, tenant, "retention.sweep", std::to_string(went) + " expired");
     if (act) act->end();
 }
+
+void sweep_now(GuardedSweeps& sweeps, Serving& serving) {
+    constexpr std::size_t swept_at_once = 1000;
+    const auto swept = sweeps.run(system_now(), running_time(), swept_at_once);
+    if (swept && *swept) note_sweep(serving.memory.store(), serving.settings.tenant, **swept);
+}
+};
 
 // That it cannot be written down is no reason to keep settings that someone wants to be rid of.
 void reload_now(Serving& serving, const Invocation& call) {
@@ -69,17 +76,15 @@ void reload_now(Serving& serving, const Invocation& call) {
 // invisible anyway, so a sweep that fails is simply tried again a minute later.
 void wait_for_stop(const sigset_t& signals, Serving& serving, const Invocation& call) {
     constexpr timespec between_sweeps{.tv_sec = 60, .tv_nsec = 0};
-    constexpr std::size_t swept_at_once = 1000;
-    SweepGuard guard;
+    GuardedSweeps sweeps(serving.memory.store(), serving.settings.tenant);
     while (true) {
         const int number = sigtimedwait(&signals, nullptr, &between_sweeps);
         if (number == SIGHUP)
             reload_now(serving, call);
         else if (number > 0)
             return;
-        else if (errno == EAGAIN && guard.may_sweep(system_now(), running_time()))
-            note_sweep(serving.memory.store(), serving.settings.tenant,
-                       serving.memory.store().sweep(swept_at_once));
+        else if (errno == EAGAIN)
+            sweep_now(sweeps, serving);
     }
 }
 

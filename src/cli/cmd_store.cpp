@@ -12,6 +12,7 @@
 #include "server/kept_words.h"
 #include "store/copy.h"
 #include "store/remote_store.h"
+#include "store/sweep_guard.h"
 
 namespace palimpsest {
 namespace {
@@ -113,9 +114,11 @@ CopyOptions copy_options(const Invocation& call, Memory& target) {
         return scrub_all(target, name, seqs);
     };
     options.revocable = {{.space = key_records(), .revoked = revoked_key_records()}};
+    options.spaces_left_out = {std::string(sweep_space)};
     // The words of a conversation must end with its key, and records have one for all.
     if (call.arguments.get("to-encryption-key"))
-        options.spaces_left_out = {std::string(words_space), std::string(vectors_space)};
+        for (const std::string_view space : {words_space, vectors_space})
+            options.spaces_left_out.emplace_back(space);
     return options;
 }
 

@@ -39,5 +39,58 @@ TEST(sweep_guard, does_not_mind_small_corrections) {
     EXPECT_TRUE(guard.may_sweep(day + 1min + 30s, 1min));
 }
 
+// A store that two servers have, one after the other; "kept" expires thirty days after `day`.
+class TwoServers {
+public:
+    TwoServers() {
+        Batch batch;
+        batch.patch.ttl = 24h * 30;
+        EXPECT_TRUE(store->append({"t", "kept"}, batch));
+    }
+    // What went, or -1 when it was not the time.
+    int sweep(GuardedSweeps& sweeps, Time wall, Duration steady) {
+        now = wall;
+        const auto went = sweeps.run(wall, steady, 100);
+        if (!went) ADD_FAILURE() << went.error().message;
+        return went && *went ? static_cast<int>(**went) : -1;
+    }
+    Time now = day;
+    std::unique_ptr<Store> store =
+        *open_store("memory:?ttl=0&sweep=0", {.clock = [this] { return now; }});
+};
+
+TEST(guarded_sweeps, a_server_that_starts_under_a_wrong_clock_removes_nothing) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1) << "nobody knows when it was swept";
+    EXPECT_EQ(servers.sweep(first, day + 60min, 60min), 0);
+    GuardedSweeps second(*servers.store, "t");
+    const Time wrong = day + 24h * 365;
+    EXPECT_EQ(servers.sweep(second, wrong, 0min), -1);
+    EXPECT_EQ(servers.sweep(second, wrong + 59min, 59min), -1);
+    EXPECT_EQ(servers.sweep(second, day + 2h, 60min), -1) << "it was set right";
+    EXPECT_TRUE(servers.store->head(ConversationId{"t", "kept"}));
+}
+
+TEST(guarded_sweeps, what_expired_while_no_server_ran_goes_an_hour_after_the_start) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1);
+    EXPECT_EQ(servers.sweep(first, day + 1h, 60min), 0);
+    GuardedSweeps second(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(second, day + 24h * 90, 0min), -1);
+    EXPECT_EQ(servers.sweep(second, day + 24h * 90 + 1h, 60min), 1);
+}
+
+TEST(guarded_sweeps, a_server_that_comes_back_soon_sweeps_at_once) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1);
+    for (int hour = 1; hour < 30 * 24; ++hour)
+        EXPECT_EQ(servers.sweep(first, day + hour * 1h, hour * 1h), 0);
+    GuardedSweeps second(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(second, day + 24h * 30 + 30min, 0min), 1);
+}
+
 }  // namespace
 }  // namespace palimpsest
