@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/open.h"
 #include "engine/present.h"
+#include "server/kept_words.h"
 #include "store/files_mend.h"
 #include "store/sqlite_inspect.h"
 
@@ -140,6 +141,7 @@ Result<int> run_doctor(Invocation& call) {
     std::vector<std::string> tenants;
     if (call.arguments.has("tenant")) tenants.push_back(call.settings.tenant);
     PAL_TRY(report, repair ? store.repair(tenants) : store.check(tenants));
+    if (repair) PAL_CHECK(purge_gone(store));
     report.findings.insert(report.findings.begin(), mended.begin(), mended.end());
     if (tenants.empty()) {
         auto contents = store.contents();

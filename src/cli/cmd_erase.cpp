@@ -133,6 +133,7 @@ Result<int> erase_expired(Invocation& call) {
         PAL_TRY(swept, call.memory->store().sweep(at_once));
         went += now = swept;
     } while (now > 0);
+    PAL_CHECK(purge_gone(call.memory->store()));
     act.name_target(std::to_string(went) + " expired");
     act.end();
     if (call.json())

@@ -16,6 +16,7 @@
 #include "cli/tracing.h"
 #include "net/listen.h"
 #include "net/url.h"
+#include "server/kept_words.h"
 #include "store/sweep_guard.h"
 
 namespace palimpsest {
@@ -55,11 +56,27 @@ void note_sweep(Store& store, const std::string& tenant, std::size_t went) {
     if (act) act->end();
 }
 
-void sweep_now(GuardedSweeps& sweeps, Serving& serving) {
-    constexpr std::size_t swept_at_once = 1000;
-    const auto swept = sweeps.run(system_now(), running_time(), swept_at_once);
-    if (swept && *swept) note_sweep(serving.memory.store(), serving.settings.tenant, **swept);
-}
+// Whoever sweeps, once an hour also what is kept of conversations that are gone: a database may
+// have removed them by itself, or another server.
+class Sweeper {
+public:
+    explicit Sweeper(Serving& serving)
+        : serving_(serving), sweeps_(serving.memory.store(), serving.settings.tenant) {}
+    void run() {
+        constexpr std::size_t at_once = 1000;
+        constexpr Duration between_looks = std::chrono::hours(1);
+        Store& store = serving_.memory.store();
+        const auto swept = sweeps_.run(system_now(), running_time(), at_once);
+        if (!swept || !*swept) return;
+        note_sweep(store, serving_.settings.tenant, **swept);
+        if (looked_at_ && running_time() - *looked_at_ < between_looks) return;
+        if (purge_gone(store)) looked_at_ = running_time();
+    }
+
+private:
+    Serving& serving_;
+    GuardedSweeps sweeps_;
+    std::optional<Duration> looked_at_ = {};
 };
 
 // That it cannot be written down is no reason to keep settings that someone wants to be rid of.
@@ -76,7 +93,7 @@ void reload_now(Serving& serving, const Invocation& call) {
 // invisible anyway, so a sweep that fails is simply tried again a minute later.
 void wait_for_stop(const sigset_t& signals, Serving& serving, const Invocation& call) {
     constexpr timespec between_sweeps{.tv_sec = 60, .tv_nsec = 0};
-    GuardedSweeps sweeps(serving.memory.store(), serving.settings.tenant);
+    Sweeper sweeper(serving);
     while (true) {
         const int number = sigtimedwait(&signals, nullptr, &between_sweeps);
         if (number == SIGHUP)
@@ -84,7 +101,7 @@ void wait_for_stop(const sigset_t& signals, Serving& serving, const Invocation& 
         else if (number > 0)
             return;
         else if (errno == EAGAIN)
-            sweep_now(sweeps, serving);
+            sweeper.run();
     }
 }
 

@@ -91,6 +91,16 @@ Result<void> purge_erased(Store& store, const std::string& tenant, const LogId& 
     return {};
 }
 
+Result<void> purge_if_gone(Store& store, const std::string& tenant, const LogId& log) {
+    const auto header = store.head(log);
+    const bool gone =
+        header ? header->name.id.empty() : header.error().code == ErrorCode::not_found;
+    if (gone) return purge_erased(store, tenant, log);
+    // One that is damaged is not gone, and does not stop the others.
+    if (header || header.error().code == ErrorCode::internal) return {};
+    return std::unexpected(header.error());
+}
+
 // Also of a conversation whose header cannot be read: lists have it all the same. None when there
 // is none, which the store is asked about again: it may have an erase to finish.
 Result<std::optional<LogId>> log_of(Memory& memory, const ConversationId& name) {
@@ -115,6 +125,24 @@ Result<std::optional<LogId>> log_of(Memory& memory, const ConversationId& name) 
 Result<void> purge_records(Store& store, RecordQuery query) {
     return each_record(store, std::move(query),
                        [&](const Record& record) { return purge(store, record.key); });
+}
+
+Result<void> purge_gone(Store& store) {
+    const auto contents = store.contents();
+    if (!contents && contents.error().code == ErrorCode::unprocessable) return {};
+    if (!contents) return std::unexpected(contents.error());
+    for (const RecordSpace& space : contents->spaces) {
+        if (space.space != log_completion_space) continue;
+        std::optional<LogId> last;
+        const RecordQuery query{space.tenant, space.space};
+        PAL_CHECK(each_record(store, query, [&](const Record& record) -> Result<void> {
+            const auto log = parse_log_id(record.key.key.substr(0, record.key.key.find('/')));
+            if (!log || log == last) return {};
+            last = log;
+            return purge_if_gone(store, space.tenant, *log);
+        }));
+    }
+    return {};
 }
 
 Result<bool> is_current(Store& store, const KeptOf& of) {

@@ -2,7 +2,8 @@
 //
 // The events of stored responses and the stored completions of a conversation repeat what was said
 // in it. They are known by the log and its epoch, which every scrub raises: those of another epoch
-// are told to nobody, and a scrub or an erasure removes their bytes.
+// are told to nobody, and a scrub or an erasure removes their bytes. Conversations that expire go
+// without a word: whoever sweeps looks for what is left of them (purge_gone).
 //
 // Records: spaces "response_events" (see response_log.h) and "chat_completions" (see
 // stored_completions.h); "log_completions", LOG/ID: the completions of a log, with
@@ -30,6 +31,10 @@ Result<Receipt> erase_all(Site& site, const ConversationId& name);
 
 // Removes the records that the query finds, and their bytes.
 Result<void> purge_records(Store& store, RecordQuery query);
+
+// What is kept of conversations that are gone, also by their expiry, which nobody tells of each. A
+// store that cannot name its tenants is left as it is. Cost: one look at each log that has some.
+Result<void> purge_gone(Store& store);
 
 // Where the words of a record come from.
 struct KeptOf {

@@ -117,6 +117,18 @@ TEST(kept_words, a_stored_completion_is_not_told_after_the_library_has_erased_it
     EXPECT_EQ(records_of(gateway.memory.store()), "");
 }
 
+// Expiry tells nobody whose words went.
+TEST(kept_words, a_stored_completion_of_a_conversation_that_is_gone_is_found_by_who_sweeps) {
+    Gateway gateway(chat_format);
+    stored_secret(gateway);
+    const std::string bob = stored_secret(gateway, {{"X-Conversation-Id", "bob"}});
+    ASSERT_TRUE(gateway.memory.store().erase({"default", "alice"}));
+    ASSERT_TRUE(purge_gone(gateway.memory.store()));
+    const auto left = gateway.memory.store().list_records({"default", "chat_completions"});
+    ASSERT_EQ(left->size(), 1U);
+    EXPECT_EQ(left->front().key.key, bob);
+}
+
 TEST(kept_words, a_scrub_in_a_fork_reaches_what_is_kept_of_the_conversation_before_it) {
     Gateway gateway(chat_format);
     const std::string id = stored_secret(gateway);
