@@ -113,6 +113,10 @@ CopyOptions copy_options(const Invocation& call, Memory& target) {
     options.scrub = [&target](const ConversationId& name, const std::vector<Seq>& seqs) {
         return scrub_all(target, name, seqs);
     };
+    options.forget_words = [&target](const std::string& tenant, const LogId& log) -> Result<void> {
+        PAL_CHECK(remove_parts(target.store(), words_space, tenant, log));
+        return remove_parts(target.store(), vectors_space, tenant, log);
+    };
     options.revocable = {{.space = key_records(), .revoked = revoked_key_records()}};
     options.spaces_left_out = {std::string(sweep_space)};
     // The words of a conversation must end with its key, and records have one for all.

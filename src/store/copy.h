@@ -28,6 +28,9 @@ struct CopyOptions {
     // Removes the content of messages of a conversation of the target, with all that quotes them.
     // Empty: the entries are replaced by those of the source, and nothing else is looked at.
     std::function<Result<void>(const ConversationId&, const std::vector<Seq>&)> scrub = {};
+    // Removes what the target keeps of the words of a log, before the time that it lives is another
+    // one: they would live as long as it was to live before. Empty: nothing is kept.
+    std::function<Result<void>(const std::string& tenant, const LogId&)> forget_words = {};
     // Records of `space` end for good when one of the same key is in `revoked`, in either store.
     struct Revocable {
         RecordSpace space = {}, revoked = {};

@@ -184,6 +184,8 @@ Result<void> LogCopy::bring_fields(const Header& header, const ConversationId& n
                 .patch = patch_towards(header, there)};
     batch.stamp = Stamp{header.created, std::max(header.updated, there.updated),
                         std::max(header.accessed, there.accessed)};
+    if (batch.patch.ttl && options_.forget_words)
+        PAL_CHECK(options_.forget_words(name.tenant, header.log));
     PAL_TRY(changed, to_.append(name, batch));
     ++report_.headers;
     PAL_CHECK(to_.put_record(

@@ -142,6 +142,22 @@ TEST_P(CopyAgain, fields_that_were_changed_in_the_source_are_brought_over_each_t
     }
 }
 
+// They would live as long as it was to live before.
+TEST_P(CopyAgain, what_is_kept_of_its_words_goes_when_the_time_that_it_lives_changes) {
+    std::vector<std::string> forgotten;
+    CopyOptions options;
+    options.forget_words = [&](const std::string& tenant, const LogId& log) {
+        forgotten.push_back(tenant + " " + hex(log));
+        return Result<void>{};
+    };
+    ASSERT_TRUE(from_->append(talk, {.patch = {.title = "his"}}));
+    EXPECT_EQ(copied(options).headers, 1U);
+    EXPECT_EQ(forgotten.size(), 0U);
+    ASSERT_TRUE(from_->append(talk, {.patch = {.ttl = std::chrono::hours(5)}}));
+    EXPECT_EQ(copied(options).headers, 1U);
+    EXPECT_EQ(forgotten, std::vector{"t " + hex(log_)});
+}
+
 TEST_P(CopyAgain, fields_that_the_target_changed_itself_stay_and_that_is_told) {
     ASSERT_TRUE(to_->append(talk, {.patch = {.title = "his"}}));
     ASSERT_TRUE(from_->append(talk, {.patch = {.title = "hers"}, .entries = {told("three")}}));
