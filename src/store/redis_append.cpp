@@ -180,6 +180,11 @@ Result<std::optional<Appended>> RedisStore::outcome(Pending& pending, const Know
                     "\"" + pending.name.id + "\" exists: a fork needs a new id");
     if (what == "dry") return std::unexpected(*pending.refusal);
     if (what == "short") return entries_lost(at.place.log, reply);
+    if (what == "count")
+        return fail(ErrorCode::internal, "log " + hex(at.place.log) +
+                                             " is damaged: its entries count " + reply.at(2) +
+                                             " messages, its header says " + reply.at(3) +
+                                             "; `pal doctor --repair` sets that right");
     if (what == "damaged" && reply.items.size() > 2)
         PAL_CHECK(read_header(reply.items[2], at.place.log));
     if (what == "taken") return fail(ErrorCode::conflict, "a log " + hex(at.place.log) + " exists");

@@ -136,6 +136,19 @@ Result<void> RedisStore::mend(const TreeLog& log, const RedisPlace& place, const
     return {};
 }
 
+// The entries count: a check names it by reading all of them.
+Result<void> RedisStore::mend_count(const TreeLog& log, const RedisPlace& place, Check& check) {
+    const std::string uid = hex(place.log);
+    PAL_TRY(
+        reply,
+        call({scripts_.mend_count, place.tag, {"h:" + uid, "e:" + uid}, {uid}, Effect::writes}));
+    if (reply.at(1) == "mended")
+        check.note("count", log.named() ? log.header.name.id : uid,
+                   "has " + reply.at(3) + " messages, its header said " + reply.at(2) +
+                       "; it was set right");
+    return {};
+}
+
 // What is being written while we look is not damaged: at the first look it is a suspect only.
 Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool first_look) {
     const auto read = read_log(place.tag, place.log, nullptr, {});
@@ -147,6 +160,7 @@ Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool
     if (!check.wants(log.header.name.tenant)) return {};
     if (log.header.parent) check.forked.insert(place.tag);
     if (log.named() && expired(log.header, found->now)) return {};
+    if (check.repair && first_look) PAL_CHECK(mend_count(log, place, check));
     PAL_TRY(faults, faults_of(log, place, check));
     if (faults.any() && first_look) {
         check.suspects.push_back(place);

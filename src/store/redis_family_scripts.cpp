@@ -1,5 +1,6 @@
 // Scripts that compare what a family keeps beside its logs (the set of them, how many forks each
-// has, who uses which body) with the headers and entries, and write it anew.
+// has, who uses which body) with the headers and entries, and write it anew; and the one that
+// claims and frees a name.
 #include "store/redis_scripts.h"
 
 namespace palimpsest {
@@ -50,6 +51,16 @@ if write and lost + wrong > 0 then redis.call('INCR', base .. 'v') end
 return {A[1], num(lost), num(wrong)}
 )lua";
 
+// ARGV 3 the uid. Gives how many messages its header said and how many its last entry counts, where
+// these were not the same, and lets the header say that.
+constexpr const char* count_text = R"lua(
+local H, tail = base .. 'h:' .. A[3], counted(A[3])
+local says = redis.call('HGET', H, 'messages')
+if not tail or not says or tonumber(says) == tail then return {A[1], 'ok'} end
+redis.call('HSET', H, 'messages', num(tail))
+return {A[1], 'mended', says, num(tail)}
+)lua";
+
 // ARGV 3 '' (look only) or 'all', then the uids under the tag. Gives how many uses are missing, and
 // how many bodies nobody uses. What belongs to a log that is not whole stays as it is.
 constexpr const char* uses_text = R"lua(
@@ -90,10 +101,27 @@ end
 return {A[1], num(missing), num(idle)}
 )lua";
 
+// ARGV 3 the value that it must have ('' = none; a uid alone matches every value that begins with
+// it when 5 is 'mine'), 4 the new one ('' = none). A claim on a name that is not yet kept lapses.
+constexpr const char* claim_text = R"lua(
+local n = redis.call('GET', N) or ''
+local fits = n == A[3]
+if A[5] == 'mine' then fits = string.sub(n, 1, #A[3]) == A[3] end
+if not fits then return {A[1], 'moved'} end
+if A[4] == '' then
+  redis.call('DEL', N)
+elseif tonumber(A[6] or '') then
+  redis.call('SET', N, A[4] .. ' ' .. num(now + tonumber(A[6])))
+else
+  redis.call('SET', N, A[4])
+end
+return {A[1], 'ok', num(now)}
+)lua";
+
 }  // namespace
 
 RedisFamilyTexts redis_family_texts() {
-    return {gather_text, uses_text};
+    return {gather_text, count_text, uses_text, claim_text};
 }
 
 }  // namespace palimpsest

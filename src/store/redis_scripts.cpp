@@ -22,6 +22,11 @@ local function lost(uid, below, last)
   local want = tonumber(last) - tonumber(below)
   if e ~= want or p ~= want then return num(math.min(e, p)) end
 end
+-- How many messages there are by the last entry, where there is one.
+local function counted(uid)
+  local tail = redis.call('LINDEX', base .. 'e:' .. uid, -1)
+  return tail and tonumber(string.match(tail, '^%d+:%-?%d+:(%d+):') or '')
+end
 local function keys_of(uid, shares)
   local keys = {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
   if shares then
@@ -115,6 +120,8 @@ else
   if A[16] == 'dry' then return {A[1], 'dry'} end
   local have = tonumber(A[13]) > 0 and lost(uid, h[12], h[2])
   if have then return {A[1], 'short', have, h[2]} end
+  local tail = tonumber(A[13]) > 0 and counted(uid)
+  if tail and tail ~= tonumber(h[4]) then return {A[1], 'count', num(tail), h[4]} end
   -- Its bodies expire with it, so they must be here too.
   if h[13] and not h[11] and not named(base .. 'b') then return {A[1], 'shares'} end
 end
@@ -426,23 +433,6 @@ end
 return {A[1], 'ok', went}
 )lua";
 
-// ARGV 3 the value that it must have ('' = none; a uid alone matches every value that begins with
-// it when 5 is 'mine'), 4 the new one ('' = none). A claim on a name that is not yet kept lapses.
-constexpr const char* claim_text = R"lua(
-local n = redis.call('GET', N) or ''
-local fits = n == A[3]
-if A[5] == 'mine' then fits = string.sub(n, 1, #A[3]) == A[3] end
-if not fits then return {A[1], 'moved'} end
-if A[4] == '' then
-  redis.call('DEL', N)
-elseif tonumber(A[6] or '') then
-  redis.call('SET', N, A[4] .. ' ' .. num(now + tonumber(A[6])))
-else
-  redis.call('SET', N, A[4])
-end
-return {A[1], 'ok', num(now)}
-)lua";
-
 }  // namespace
 
 RedisScript make_redis_script(std::string_view flags, std::string_view body) {
@@ -458,9 +448,10 @@ RedisScripts make_redis_scripts() {
             .read = make_redis_script("no-writes", read_text),
             .tree = make_redis_script("no-writes", tree_text),
             .change = make_redis_script("allow-oom", change_text),
-            .claim = make_redis_script("allow-oom", claim_text),
+            .claim = make_redis_script("allow-oom", families.claim),
             .look_at_family = make_redis_script("no-writes", families.gather),
             .gather_family = make_redis_script("allow-oom", families.gather),
+            .mend_count = make_redis_script("allow-oom", families.count),
             .look_at_uses = make_redis_script("no-writes", families.uses),
             .mend_uses = make_redis_script("allow-oom", families.uses),
             .draw = make_redis_script("allow-oom", records.draw),

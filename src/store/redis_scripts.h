@@ -12,6 +12,7 @@ struct RedisScripts {
     RedisScript change;  // what became of a tree: names taken, logs trimmed, gone, scrubbed
     RedisScript claim;   // a name key from one value to another
     RedisScript look_at_family, gather_family;  // what the set of a family's logs has lost
+    RedisScript mend_count;                     // how many messages a header says
     RedisScript look_at_uses, mend_uses;        // what the uses of bodies have lost
     RedisScript draw;                           // a version for a record
     RedisScript put_record;
@@ -30,7 +31,7 @@ struct RedisRecordTexts {
 RedisRecordTexts redis_record_texts();
 
 struct RedisFamilyTexts {
-    std::string_view gather, uses;
+    std::string_view gather, count, uses, claim;
 };
 RedisFamilyTexts redis_family_texts();
 

@@ -160,6 +160,7 @@ private:
     Result<Faults> faults_of(const TreeLog& log, const RedisPlace& place, const Check& check);
     Result<void> mend(const TreeLog& log, const RedisPlace& place, const Faults& faults,
                       const Check& check);
+    Result<void> mend_count(const TreeLog& log, const RedisPlace& place, Check& check);
     Result<void> find_foreign(const Census& census, Check& check);
     Result<void> check_beside(const Census& census, Check& check);
     Result<void> check_place(const RedisPlace& place, Check& check, bool first_look);

@@ -95,6 +95,17 @@ TEST(redis_torn, a_field_that_holds_what_it_cannot_is_damage_too) {
     }
 }
 
+TEST(redis_torn, a_wrong_count_of_messages_is_not_counted_on_from) {
+    TornKeys keys;
+    (void)keys.run("hset 'P:{t/a}:h:<A>' messages 7");
+    expect_damage(keys.store->append({"t", "a"}, says("four")), "the count");
+    EXPECT_EQ(keys.check(), Told{"count a"});
+    EXPECT_EQ(keys.repair(), Told{"count a"});
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.store->append({"t", "a"}, says("four"))->header.messages, 4U);
+    EXPECT_EQ(keys.check(), Told{});
+}
+
 TEST(redis_torn, a_torn_header_is_told_with_what_is_there_of_it) {
     TornKeys keys;
     (void)keys.run("hdel 'P:{t/a}:h:<A>' end updated");
