@@ -101,7 +101,8 @@ void RedisStore::put_right(const Member& member, const TreeLog& log, const ListQ
          .effect = Effect::writes});
 }
 
-// The headers of those that are there, in the place that the sorted set says, and match.
+// The headers of those that are there, in the place that the sorted set says, and match. One that
+// is damaged keeps nobody from the others: whoever opens it is told, and unlisted() names it.
 Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& members,
                                                    const ListQuery& query, Time now) {
     std::vector<RedisCommand> commands;
@@ -113,12 +114,12 @@ Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& me
     std::vector<Header> headers;
     for (std::size_t i = 0; i < members.size(); ++i) {
         if (replies[i].items.empty()) continue;
-        PAL_TRY(log, read_header(replies[i], members[i].place.log));
-        if (!log.named()) continue;
-        const bool placed = query.owner || std::cmp_equal(score_of(log.header, query.sort),
+        auto log = read_header(replies[i], members[i].place.log);
+        if (!log || !log->named()) continue;
+        const bool placed = query.owner || std::cmp_equal(score_of(log->header, query.sort),
                                                           std::llround(members[i].score));
-        if (!placed) put_right(members[i], log, query);
-        if (placed && !expired(log.header, now)) headers.push_back(std::move(log.header));
+        if (!placed) put_right(members[i], *log, query);
+        if (placed && !expired(log->header, now)) headers.push_back(std::move(log->header));
     }
     return headers;
 }

@@ -1,5 +1,6 @@
-// A header that lost fields, made whole again from what the rest of the store tells: its entries,
-// its name key, the listings. What people wrote into it (title, owner, ...) is empty afterwards.
+// A header that lost fields, or has some that hold what they cannot, made whole again from what the
+// rest of the store tells: its entries, its name key, the listings. What people wrote into it
+// (title, owner, ...) is empty afterwards.
 #include <algorithm>
 #include <charconv>
 
@@ -36,7 +37,8 @@ struct Remains {
 
     Number has(std::string_view field) const {
         const std::string* value = field_of(fields, field);
-        return value ? number_in(*value) : std::nullopt;
+        if (!value || value->find_first_not_of("0123456789") != value->npos) return std::nullopt;
+        return number_in(*value);
     }
     Number base() const {
         if (const Number there = has("base")) return there;
@@ -111,7 +113,7 @@ Result<bool> RedisStore::mend_header(const RedisPlace& place, const RedisReply& 
                        .basis = newest_basis(told[3]),
                        .created = number_in(told[5].text)};
     std::vector<std::string> words{"HSET", h};
-    for (const std::string& field : lacking_fields(fields)) {
+    for (const std::string& field : unfit_fields(fields)) {
         const auto value = value_anew(left, field);
         if (!value) return false;
         words.insert(words.end(), {field, *value});

@@ -199,10 +199,18 @@ std::vector<std::string> lacking_fields(const RedisReply& fields) {
     }
     // What is above the beginning of a log was said in another.
     const std::string* base = field_of(fields, "base");
-    if (base && *base != "0" && !field_of(fields, "parent") && !field_of(fields, "base_basis") &&
-        !field_of(fields, "base_messages"))
+    if (base && number_of<std::uint64_t>(*base).value_or(0) > 0 && !field_of(fields, "parent") &&
+        !field_of(fields, "base_basis") && !field_of(fields, "base_messages"))
         lacking.emplace_back("parent");
     return lacking;
+}
+
+std::vector<std::string> unfit_fields(const RedisReply& fields) {
+    std::vector<std::string> unfit = lacking_fields(fields);
+    TreeLog log;
+    for (std::size_t i = 0; i + 1 < fields.items.size(); i += 2)
+        if (!set_field(log, fields.at(i), fields.at(i + 1))) unfit.push_back(fields.at(i));
+    return unfit;
 }
 
 std::string header_fault(const RedisReply& fields) {

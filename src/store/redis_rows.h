@@ -42,6 +42,8 @@ Result<TreeLog> read_header(const RedisReply& fields, const LogId& log);
 const std::string* field_of(const RedisReply& fields, std::string_view name);
 // The fields that it lacks. Empty: all are there.
 std::vector<std::string> lacking_fields(const RedisReply& fields);
+// Those, and the fields that hold what they cannot.
+std::vector<std::string> unfit_fields(const RedisReply& fields);
 // In words, behind "its header": "lacks `end`". Empty: it is whole.
 std::string header_fault(const RedisReply& fields);
 // "UID END BASIS MESSAGES EPOCH REVISION UPDATED ACCESSED EXPIRES TTL" over a header that has the

@@ -256,7 +256,8 @@ Result<void> SealedStore::remove_key(const LogId& log, const Record& record) {
 
 Result<bool> SealedStore::is_there(const LogId& log) {
     const auto header = inner_->head(log);
-    if (header) return true;
+    // One that is damaged is there: its key stays, and it keeps no other key.
+    if (header || header.error().code == ErrorCode::internal) return true;
     if (header.error().code == ErrorCode::not_found) return false;
     return std::unexpected(header.error());
 }

@@ -1,6 +1,8 @@
 // What is PostgreSQL's own: TLS, by libpq's settings in the URL; rows that somebody changed.
+#include <cstdlib>
 #include <map>
 
+#include "base/ids.h"
 #include "live/live.h"
 #include "store/copy.h"
 #include "store/lineage.h"
@@ -130,6 +132,28 @@ TEST(postgres_damage, a_copy_has_what_is_readable_and_not_listed) {
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(report->conversations, 2U);
     EXPECT_EQ(texts_of(*to, {"t", "a"}).size(), 3U);
+}
+
+TEST(postgres_damage, a_log_without_its_head_keeps_no_key_of_others) {
+    ::setenv("PAL_LIVE_KEY", std::string(64, 'a').c_str(), 1);
+    const std::string url = unique(running().postgres->url());
+    const auto store = open_store(url, {.encryption_key = "env:PAL_LIVE_KEY"});
+    ASSERT_TRUE(store) << store.error().message;
+    Batch brief = says("brief");
+    brief.patch.ttl.emplace(Duration(1));
+    const LogId torn = (*store)->append({"t", "torn"}, says("one"))->header.log;
+    for (const char* id : {"a", "b", "c", "d", "e"})
+        ASSERT_TRUE((*store)->append({"t", id}, brief));
+    run_sql(url, "delete from pal_head where log = (select log from pal_name where id = 'torn')");
+    std::size_t went = 0;
+    while (went < 5) {
+        const auto swept = (*store)->sweep(100);
+        ASSERT_TRUE(swept) << swept.error().message;
+        went += *swept;
+    }
+    const auto keys = open_store(url, {.raw = true}).value()->list_records({"t", "pal.key"});
+    ASSERT_EQ(keys->size(), 1U);
+    EXPECT_EQ(keys->front().key.key, hex(torn));
 }
 
 TEST(postgres_damage, a_name_that_is_lost_is_found_and_put_back) {
