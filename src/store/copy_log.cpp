@@ -81,7 +81,10 @@ Result<void> LogCopy::join(const Header& header, const Header& there, LogOutcome
     out.there = true;
     if (there.name.id.empty() && !header.name.id.empty())
         return fail(ErrorCode::conflict,
-                    "it was erased in the target, and is kept there for its forks alone");
+                    std::string(header.ttl ? "it has expired in the target, or was erased there,"
+                                           : "it was erased in the target,") +
+                        " and is kept there for its forks alone: erase those there, or copy into "
+                        "another store");
     PAL_TRY(found, compare(header, there, out));
     if (found.other)
         return fail(ErrorCode::conflict,

@@ -142,6 +142,23 @@ TEST_P(CopyAgain, fields_that_were_changed_in_the_source_are_brought_over_each_t
     }
 }
 
+// Which of the two it was is told by nothing that is left of it.
+TEST_P(CopyAgain, one_that_may_have_expired_in_the_target_is_not_said_to_be_erased) {
+    ASSERT_TRUE(from_->append(talk, {.patch = {.ttl = std::chrono::hours(5)}}));
+    EXPECT_EQ(copied().headers, 1U);
+    Batch fork;
+    fork.fork = ForkPoint{.parent = log_, .at = Seq{1}, .messages = 1};
+    ASSERT_TRUE(to_->append({"t", "fork"}, fork));
+    ASSERT_TRUE(to_->erase(talk));
+    const CopyReport report = copied();
+    ASSERT_EQ(report.failures.size(), 1U);
+    const std::string& told = report.failures[0].error.message;
+    EXPECT_TRUE(told.starts_with("it has expired in the target, or was erased there")) << told;
+    EXPECT_TRUE(told.find("erase those there") != told.npos) << told;
+    ASSERT_TRUE(to_->erase({"t", "fork"}));
+    EXPECT_EQ(copied().conversations, 1U) << "as it says";
+}
+
 // They would live as long as it was to live before.
 TEST_P(CopyAgain, what_is_kept_of_its_words_goes_when_the_time_that_it_lives_changes) {
     std::vector<std::string> forgotten;
