@@ -15,7 +15,8 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view parts[] = {":messages", ":summaries", ":metadata", ":lists"};
+constexpr std::string_view messages_end = ":messages";
+constexpr std::string_view parts[] = {messages_end, ":summaries", ":metadata", ":lists"};
 
 bool is_part(std::string_view rest) {
     return rest.find(":list:") != rest.npos ||
@@ -38,8 +39,11 @@ public:
             cursor = page.items[0].text;
             for (const RedisReply& key : page.items[1].items) {
                 std::string id = key.text.substr(std::min(stem_.size(), key.text.size()));
+                const bool of_list = id.find(":list:") != id.npos;
                 if (id.ends_with(":meta"))
                     found.insert(id.substr(0, id.size() - 5));
+                else if (id.ends_with(messages_end) && !of_list)  // written before the meta
+                    found.insert(id.substr(0, id.size() - messages_end.size()));
                 else if (!is_part(id))
                     found.insert(std::move(id));
             }
@@ -52,7 +56,8 @@ public:
         PAL_TRY(meta, ask({"GET", key + ":meta"}));
         if (meta.is_nil()) {
             PAL_TRY(whole, ask({"GET", key}));
-            return whole.text;
+            if (!whole.is_nil()) return whole.text;
+            meta.text = "{\"id\":" + json_string(id) + "}";
         }
         PAL_TRY(messages, list(key + ":messages"));
         PAL_TRY(summaries, list(key + ":summaries"));

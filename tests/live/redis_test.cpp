@@ -336,6 +336,7 @@ TEST(promptkit_in_redis, is_read_as_it_lies_there) {
     (void)redis("sadd " + stem + "a:1:lists notes");
     (void)redis("rpush " + stem + "a:1:list:notes x");
     (void)redis("set " + stem + R"(old '{"ID":"old","Messages":[]}')");
+    (void)redis("rpush " + stem + R"(begun:messages '{"role":"user","content":"first"}')");
     (void)redis("set other:conversation:b:meta '{}'");
     std::map<std::string, std::string> found;
     const auto count = read_promptkit_redis(at_port(server, "", "0"), [&](auto& id, auto& state) {
@@ -343,7 +344,11 @@ TEST(promptkit_in_redis, is_read_as_it_lies_there) {
         return Result<void>{};
     });
     ASSERT_TRUE(count) << count.error().message;
-    EXPECT_EQ(*count, 2u);
+    EXPECT_EQ(*count, 3u);
+    EXPECT_EQ(found["begun"],
+              R"({"meta":{"id":"begun"},"messages":[{"role":"user","content":"first"}],)"
+              R"("summaries":[],"metadata":{},"lists":{}})")
+        << "PromptKit writes the messages first, and may have died then";
     EXPECT_EQ(found["a:1"],
               R"({"meta":{"id":"a:1","user_id":"ann"},"messages":[{"role":"user","content":"hi"},)"
               R"({"role":"assistant","content":"hello"}],"summaries":[],)"
