@@ -71,11 +71,11 @@ struct LogQuery {
 };
 
 struct CompactOptions {
-    // JSON or the name of a preset, see docs/POLICIES.md. Empty: the conversation's, or else the
-    // one of MemoryOptions.
+    // JSON or the name of a preset, see docs/POLICIES.md. Empty: the conversation's, its agent's,
+    // or else the one of MemoryOptions.
     std::string_view policy = {};
     bool preview = false;                      // plan it and show it, write nothing
-    std::string model = {};                    // whose window is to be kept; empty: none
+    std::string model = {};                    // whose window is to be kept; empty: the last one's
     std::optional<std::uint64_t> window = {};  // tokens to be kept, where that is less
 };
 

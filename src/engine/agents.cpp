@@ -6,8 +6,8 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "engine/next_request.h"
 #include "engine/state.h"
-#include "engine/turn.h"
 
 namespace palimpsest {
 namespace {
@@ -60,13 +60,18 @@ Result<void> Memory::put_agent(const std::string& tenant, const AgentSpec& agent
     return {};
 }
 
-Result<AgentSpec> Memory::find_agent(const std::string& tenant, std::string_view key) {
+Result<AgentSpec> find_agent(Memory::State& state, const std::string& tenant,
+                             std::string_view key) {
     PAL_CHECK(check_id(key, "agent"));
-    const auto record = state_->store->get_record(record_of(tenant, key));
+    const auto record = state.store->get_record(record_of(tenant, key));
     if (record) return read_agent(*record);
     if (record.error().code != ErrorCode::not_found) return std::unexpected(record.error());
-    if (const AgentSpec* given = find_given(*state_, key)) return *given;
+    if (const AgentSpec* given = find_given(state, key)) return *given;
     return fail(ErrorCode::not_found, "there is no agent \"" + std::string(key) + "\"", "agent");
+}
+
+Result<AgentSpec> Memory::find_agent(const std::string& tenant, std::string_view key) {
+    return palimpsest::find_agent(*state_, tenant, key);
 }
 
 Result<std::vector<AgentSpec>> Memory::agents(const std::string& tenant) {

@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/json.h"
-#include "engine/count.h"
+#include "engine/next_request.h"
 #include "engine/turn.h"
-#include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 
 namespace palimpsest {
@@ -41,47 +39,17 @@ void add_distances(const Trigger& trigger, std::string_view level, const Occasio
     for (const Trigger& part : trigger.parts) add_distances(part, level, occasion, out);
 }
 
-// What the newest call sent beside the view, unless the options say otherwise.
-struct Sent {
-    std::string model = {}, tools = {};
-    std::vector<Message> preamble = {};
-};
-
-Result<Sent> last_sent(Memory& memory, const ConversationId& name, const Footing& footing,
-                       const BreakdownOptions& options) {
-    Sent sent{options.model, options.tools, {}};
-    if (footing.calls.last != Seq{}) {
-        PAL_TRY(past, memory.past_call(name, footing.calls.last));
-        PAL_TRY(note, parse_json(past.note));
-        const auto model = note.root().find("model");
-        if (sent.model.empty() && model) sent.model = model->string();
-        if (sent.tools.empty()) sent.tools = past.tools;
-        const auto format = footing.view->items.empty() ? FormatId::openai_chat
-                                                        : footing.view->items.back().message.format;
-        if (auto preamble = read_messages(format, make_bytes(past.preamble)))
-            sent.preamble = std::move(*preamble);
-        return sent;
-    }
-    const std::string& prompt = footing.view->header.system_prompt;
-    if (prompt.empty()) return sent;
-    PAL_TRY(message, make_message(FormatId::openai_chat, Role::system, prompt));
-    sent.preamble = {std::move(message)};
-    return sent;
-}
-
 }  // namespace
 
 Result<TokenBreakdown> Memory::breakdown(const ConversationId& name,
                                          const BreakdownOptions& options) {
     PAL_TRY(header, head(name));
-    PAL_TRY(footing, find_footing(*state_, name, false));
-    PAL_TRY(sent, last_sent(*this, name, footing, options));
+    PAL_TRY(footing, footing_of(*state_, header));
+    PAL_TRY(sent, sent_beside(*state_, header, footing.calls, options.model, options.tools));
     const HotViewPtr measured = state_->measures->view(sent.model, footing.view);
     const ViewTotals& totals = measured->totals;
-    Occasion occasion =
-        make_occasion(*state_, totals, footing.calls, {sent.model, sent.tools, {}, sent.preamble});
-    PAL_TRY(in_force,
-            state_->policies->choose({.request = options.policy, .conversation = header.policy}));
+    Occasion occasion = make_occasion(*state_, totals, footing.calls, sent.beside());
+    PAL_TRY(in_force, policy_of(*state_, header, options.policy));
     if (in_force.policy) occasion.budget = budget_under(*in_force.policy, occasion.budget);
     const Budget& budget = occasion.budget;
     TokenBreakdown out;

@@ -87,11 +87,11 @@ Result<std::string> read_text(Store& store, const Header& header, const Entry& n
 
 }  // namespace
 
-Result<CallState> read_calls(Store& store, const Header& header) {
+Result<CallState> read_calls(Store& store, const Header& header, Seq upto) {
     CallState state;
-    if (header.log.empty()) return state;
+    if (header.log.empty() || upto == Seq{}) return state;
     PAL_TRY(notes, read_lineage(store, header,
-                                {.ranges = {},
+                                {.ranges = {{Seq{1}, upto}},
                                  .kinds = only(EntryKind::note),
                                  .limit = notes_looked_at,
                                  .newest_first = true}));

@@ -55,8 +55,8 @@ struct CallState {
     std::uint32_t misses = 0;  // calls in a row that found nothing in the provider's cache
     Stall stall = {};          // compactions that freed nothing
 };
-// Read from the newest notes. Misses and stalls are not noted: they start anew.
-Result<CallState> read_calls(Store& store, const Header& header);
+// Read from the newest notes up to there. Misses and stalls are not noted: they start anew.
+Result<CallState> read_calls(Store& store, const Header& header, Seq upto = seq_max);
 
 // Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
 // can refer to. `preamble` is without the injected summary, which is noted by its place. `turn` is

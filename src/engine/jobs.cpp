@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "engine/edit.h"
+#include "engine/next_request.h"
 #include "engine/turn.h"
 #include "palimpsest/memory.h"
 
@@ -87,20 +88,21 @@ public:
         if (!header && header.error().code == ErrorCode::not_found) return false;
         if (!header) return std::unexpected(header.error());
         if (hex(header->log) != job_.log) return false;
-        PAL_TRY(hot, current_view(state_, *header));
-        const View view = state_.measures->view(job_.model, hot)->view();
-        PAL_TRY(planned, plan(*hot, view));
+        PAL_TRY(footing, footing_of(state_, *header));
+        PAL_TRY(sent, sent_beside(state_, *header, footing.calls, job_.model));
+        const View view = state_.measures->view(sent.model, footing.view)->view();
+        PAL_TRY(planned, plan(view, footing.calls, sent));
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
         if (stop_.stop_requested()) return false;
         return splice(view, *planned);
     }
 
 private:
-    Result<std::optional<Planned>> plan(const HotView& hot, const View& view) {
+    Result<std::optional<Planned>> plan(const View& view, const CallState& calls,
+                                        const Sent& sent) {
         PAL_TRY(policy, state_.policies->read(job_.policy));
         const PolicyInForce in_force{job_.policy, policy};
-        const CallState calls = hot.calls.value_or(CallState{});
-        const Occasion occasion = make_occasion(state_, view.totals, calls, {.model = job_.model});
+        const Occasion occasion = make_occasion(state_, view.totals, calls, sent.beside());
         const Due due = find_due(*policy, occasion);
         if (due.level == Level::none) return std::nullopt;
         return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});

@@ -6,6 +6,7 @@
 #include "engine/calibrate.h"
 #include "engine/call_note.h"
 #include "engine/edit.h"
+#include "engine/next_request.h"
 #include "engine/turn.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
@@ -18,7 +19,7 @@ constexpr int shrinks_max = 4;  // Each lost one means that somebody else wrote.
 
 Result<PolicyInForce> policy_for(Memory::State& state, const Header& header,
                                  std::string_view asked) {
-    PAL_TRY(in_force, state.policies->choose({.request = asked, .conversation = header.policy}));
+    PAL_TRY(in_force, policy_of(state, header, asked));
     if (in_force.policy) return std::move(in_force);
     return fail(ErrorCode::invalid_request,
                 "'" + header.name.id +
@@ -33,11 +34,10 @@ void bound_window(Budget& budget, std::optional<std::uint64_t> most) {
 
 Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
                              const PolicyInForce& in_force, const CompactOptions& options) {
-    const std::string& model = options.model;
-    PAL_TRY(hot, current_view(state, header));
-    const HotViewPtr measured = state.measures->view(model, hot);
-    Occasion occasion =
-        make_occasion(state, measured->totals, hot->calls.value_or(CallState{}), {.model = model});
+    PAL_TRY(footing, footing_of(state, header));
+    PAL_TRY(sent, sent_beside(state, header, footing.calls, options.model));
+    const HotViewPtr measured = state.measures->view(sent.model, footing.view);
+    Occasion occasion = make_occasion(state, measured->totals, footing.calls, sent.beside());
     occasion.explicitly = true;
     bound_window(occasion.budget, options.window);
     return plan_compaction(state, measured->view(), occasion, in_force,
@@ -47,8 +47,10 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
 // {"window": N} as a budget: what would be sent.
 Result<View> preview(Memory::State& state, const View& usual, const PolicyInForce& in_force,
                      const ViewOptions& options) {
-    const View view = recounted(state.measures->tokenizer(options.model), usual);
-    Occasion occasion = make_occasion(state, view.totals, {}, {.model = options.model});
+    PAL_TRY(calls, read_calls(*state.store, usual.header, usual.seq));
+    PAL_TRY(sent, sent_beside(state, usual.header, calls, options.model));
+    const View view = recounted(state.measures->tokenizer(sent.model), usual);
+    Occasion occasion = make_occasion(state, view.totals, calls, sent.beside());
     bound_window(occasion.budget, options.window);
     const Due due = find_due(*in_force.policy, occasion);
     if (due.level == Level::none) return view;
@@ -63,8 +65,7 @@ Result<View> preview(Memory::State& state, const View& usual, const PolicyInForc
 }  // namespace
 
 Result<View> preview_view(Memory::State& state, const View& view, const ViewOptions& options) {
-    PAL_TRY(in_force, state.policies->choose(
-                          {.request = options.policy, .conversation = view.header.policy}));
+    PAL_TRY(in_force, policy_of(state, view.header, options.policy));
     if (!in_force.policy) {
         PAL_TRY(policy, state.policies->read("\"balanced\""));
         in_force = {"\"balanced\"", policy};

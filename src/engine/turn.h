@@ -22,6 +22,7 @@ struct Footing {
     CallState calls = {};
     bool guessed = false;  // not asked of the store: the write must fail unless it is true
 };
+Result<Footing> footing_of(Memory::State& state, const Header& header);  // a fresh one
 Result<Footing> find_footing(Memory::State& state, const ConversationId& name, bool may_guess);
 
 // The batch fails unless the conversation still stands so, but for a different end if that is free.

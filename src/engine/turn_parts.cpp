@@ -20,6 +20,12 @@ Result<Header> head_or_empty(Store& store, const ConversationId& name) {
     return empty;
 }
 
+Result<Footing> footing_on(Memory::State& state, const HotViewPtr& view) {
+    if (view->calls) return Footing{view, *view->calls};
+    PAL_TRY(calls, read_calls(*state.store, view->header));
+    return Footing{view, std::move(calls)};
+}
+
 // The facts of messages that are part of the same batch and therefore not in the store yet.
 std::vector<MessageFact> facts_of(const Header& header, const std::vector<Said>& said) {
     std::vector<MessageFact> facts;
@@ -94,22 +100,19 @@ std::optional<double> cost_of_usage(const Memory::State& state, std::string_view
     return price_of(model, usage);
 }
 
+Result<Footing> footing_of(Memory::State& state, const Header& header) {
+    PAL_TRY(view, current_view(state, header));
+    return footing_on(state, view);
+}
+
 Result<Footing> find_footing(Memory::State& state, const ConversationId& name, bool may_guess) {
-    Footing footing;
-    if (may_guess) footing.view = state.hot->find(name);
-    footing.guessed = footing.view != nullptr;
-    if (!footing.view) {
-        PAL_TRY(header, head_or_empty(*state.store, name));
-        PAL_TRY(view, current_view(state, header));
-        footing.view = view;
+    if (const HotViewPtr hot = may_guess ? state.hot->find(name) : nullptr) {
+        PAL_TRY(guessed, footing_on(state, hot));
+        guessed.guessed = true;
+        return std::move(guessed);
     }
-    if (footing.view->calls) {
-        footing.calls = *footing.view->calls;
-    } else {
-        PAL_TRY(calls, read_calls(*state.store, footing.view->header));
-        footing.calls = std::move(calls);
-    }
-    return footing;
+    PAL_TRY(header, head_or_empty(*state.store, name));
+    return footing_of(state, header);
 }
 
 void expect_footing(Batch& batch, const Header& header) {

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "core/metadata.h"
+#include "engine/next_request.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -32,16 +33,11 @@ Result<Header> known_header(Memory::State& state, const ConversationId& name) {
 }
 
 // The one that the request names, or that the conversation began with and that is still there.
-Result<std::optional<AgentSpec>> agent_of(Memory& memory, const Header& header,
+Result<std::optional<AgentSpec>> agent_of(Memory::State& state, const Header& header,
                                           const BeginRequest& request) {
-    std::string key = request.agent;
-    if (key.empty() && header.metadata.find("\"agent_type\"") != std::string::npos)
-        key = labels_of(header.metadata)["agent_type"];
-    if (key.empty()) return std::nullopt;
-    auto agent = memory.find_agent(header.name.tenant, key);
-    if (agent) return std::optional(*std::move(agent));
-    if (request.agent.empty()) return std::nullopt;
-    return std::unexpected(std::move(agent).error());
+    if (request.agent.empty()) return remembered_agent(state, header);
+    PAL_TRY(agent, find_agent(state, header.name.tenant, request.agent));
+    return std::optional(std::move(agent));
 }
 
 Result<void> fill(const AgentSpec& agent, const Header& header, const BeginRequest& request,
@@ -64,7 +60,7 @@ Result<TurnTerms> find_terms(Memory& memory, Memory::State& state, const Convers
     TurnTerms terms;
     if (!request.write.key.empty()) terms.digest = digest_of(request);
     PAL_TRY(header, known_header(state, name));
-    PAL_TRY(agent, agent_of(memory, header, request));
+    PAL_TRY(agent, agent_of(state, header, request));
     if (agent) PAL_CHECK(fill(*agent, header, request, terms));
     const Turns turns = turns_of(state, header, request);
     PAL_TRY(place, take_turn(memory, state, name, request, opening, turns));

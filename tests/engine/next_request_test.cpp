@@ -1,0 +1,123 @@
+// What the next request goes by: jobs, previews, compactions by hand and breakdowns count what the
+// newest call sent beside the view, and use the policy that a turn would use.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/engine.h"
+#include "support/fake_summarizer.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+
+namespace {
+
+std::string words(int count) {
+    std::string out = "number ";
+    for (int i = 0; i < count; ++i) out += i % 2 == 0 ? "lorem " : "ipsum ";
+    return out;
+}
+
+// Its messages alone are far below 1000 tokens, its system prompt is above.
+const std::string rules = message("system", words(1000));
+const std::string soft_fold = R"({"name":"soft","triggers":{"soft":{"tokens":1000},)"
+                              R"("hard":{"tokens":9000}},"target":{"tokens":1},)"
+                              R"("passes":[{"pass":"summarize","keep_turns":1}]})";
+
+void take_turns(Memory& memory, int count, const BeginRequest& with) {
+    for (int i = 0; i < count; ++i) {
+        const std::string said = "[" + rules + "," + user(words(30)) + "]";
+        BeginRequest request = with;
+        request.messages = said;
+        const auto begun = memory.begin(alice, request);
+        ASSERT_TRUE(begun) << begun.error().message;
+        ASSERT_TRUE(memory.finish(
+            *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, words(30))}));
+    }
+}
+
+std::size_t summaries_shown(Memory& memory) {
+    const auto view = memory.view(alice);
+    return static_cast<std::size_t>(std::ranges::count_if(
+        view->items, [](const Item& item) { return item.kind == ItemKind::summary; }));
+}
+
+}  // namespace
+
+TEST(next_request, a_soft_level_that_the_system_prompt_reaches_is_done_in_the_background) {
+    Memory memory(memory_store(), {.background = true});
+    take_turns(memory, 3, {.policy = soft_fold});
+    EXPECT_EQ(memory.run_jobs("t").value(), 1u);
+    EXPECT_EQ(summaries_shown(memory), 1u);
+}
+
+TEST(next_request, so_is_one_that_the_tools_reach) {
+    Memory memory(memory_store(), {.background = true});
+    const std::string tools = R"([{"type":"function","function":{"name":"look","description":")" +
+                              words(1000) +
+                              R"(","parameters":{"type":"object","properties":{}}}}])";
+    for (int i = 0; i < 3; ++i) {
+        const std::string said = user(words(30));
+        const auto begun =
+            memory.begin(alice, {.messages = said, .tools = tools, .policy = soft_fold});
+        ASSERT_TRUE(begun) << begun.error().message;
+    }
+    EXPECT_EQ(memory.run_jobs("t").value(), 1u);
+    EXPECT_EQ(summaries_shown(memory), 1u);
+}
+
+TEST(next_request, compaction_by_hand_counts_what_the_breakdown_counts) {
+    Memory memory = open_memory();
+    take_turns(memory, 3, {.model = "gpt-4o"});
+    const auto breakdown = memory.breakdown(alice);
+    const auto preview = memory.compact(alice, {.policy = soft_fold, .preview = true});
+    ASSERT_TRUE(preview) << preview.error().message;
+    EXPECT_EQ(breakdown->model, "gpt-4o");
+    EXPECT_EQ(preview->report.used_before, breakdown->used);
+    const auto done = memory.compact(alice, {.policy = soft_fold});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->report.used_before, breakdown->used);
+    EXPECT_EQ(done->report.used_after, memory.breakdown(alice)->used);
+}
+
+TEST(next_request, a_view_for_a_window_leaves_room_for_the_system_prompt) {
+    Memory memory = open_memory();
+    take_turns(memory, 3, {});
+    const std::string trim = R"({"triggers":{"hard":{"window_share":1}},)"
+                             R"("passes":[{"pass":"keep_last","turns":1}]})";
+    const std::uint64_t used = memory.breakdown(alice)->used;
+    ASSERT_GT(used, 2 * memory.view(alice)->tokens);
+    EXPECT_EQ(memory.view(alice, {.window = used + 1, .policy = trim})->items.size(), 6u);
+    EXPECT_EQ(memory.view(alice, {.window = used - 1, .policy = trim})->items.size(), 2u);
+}
+
+TEST(next_request, everybody_uses_the_policy_of_the_agent) {
+    const std::string trim = R"({"mode":"trim","max_user_turns":2,"keep_last_user_turns":1})";
+    Memory memory(memory_store(), {.policy = "balanced"});
+    ASSERT_TRUE(memory.put_agent("t", {.key = "support", .policy = trim}));
+    take_turns(memory, 2, {.agent = "support"});
+    const auto breakdown = memory.breakdown(alice);
+    ASSERT_FALSE(breakdown->triggers.empty());
+    EXPECT_EQ(breakdown->triggers.front().trigger, "turns");
+    EXPECT_EQ(breakdown->triggers.front().at, 2);
+    EXPECT_EQ(memory.compact(alice, {.preview = true})->report.policy, "trim");
+    ASSERT_TRUE(memory.append(alice, {.messages = user("a third turn")}));
+    EXPECT_EQ(memory.view(alice, {.window = 9000})->items.size(), 1u);
+    // What is said for the conversation stands above it, and what is asked for above that.
+    ASSERT_TRUE(memory.patch(alice, {.policy = R"({"name":"own","triggers":{"turns":9},)"
+                                               R"("passes":[{"pass":"drop_oldest"}]})"}));
+    EXPECT_EQ(memory.compact(alice, {.preview = true})->report.policy, "own");
+    EXPECT_EQ(memory.compact(alice, {.policy = soft_fold, .preview = true})->report.policy, "soft");
+}
+
+TEST(next_request, before_the_first_call_the_agent_tells_what_will_be_sent) {
+    Memory memory = open_memory();
+    ASSERT_TRUE(memory.put_agent(
+        "t", {.key = "support", .model = "gpt-4o", .system_prompt = "You help customers."}));
+    ASSERT_TRUE(memory.create(alice, {.metadata_merge = R"({"agent_type":"support"})"}));
+    ASSERT_TRUE(memory.append(alice, {.messages = user("hello")}));
+    const auto breakdown = memory.breakdown(alice);
+    ASSERT_TRUE(breakdown) << breakdown.error().message;
+    EXPECT_EQ(breakdown->model, "gpt-4o");
+    EXPECT_GT(breakdown->parts.front().tokens, 0u) << "the system prompt";
+}
