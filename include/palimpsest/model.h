@@ -91,6 +91,7 @@ struct SummaryText {
     std::string text = {};
     std::string model = {};
     ReplyUsage usage = {};
+    std::string fault = {};  // why the text is of no use; the call was made and is paid for
 };
 
 // The summariser port: texts in, a text out. May be called from several threads at once.

@@ -288,12 +288,6 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     if (looks_again) run_counts_due(outline, input, policy, {});
 }
 
-std::string numbers(const Plan& plan) {
-    return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
-           std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target) +
-           (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit));
-}
-
 // Whether there is less of it: of tokens, or of messages and media that count none.
 bool frees_something(const Plan& plan) {
     if (plan.used_after < plan.used_before) return true;
@@ -308,7 +302,7 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
     const std::uint64_t least = policy.min_gain.in(budget.window).value_or(0);
     if (!outline.refusal.empty()) {
         plan.outcome = PlanOutcome::unreachable;
-        plan.explanation = outline.refusal + ": " + numbers(plan);
+        plan.explanation = outline.refusal + ": " + numbers_in_words(plan);
     } else if (plan.used_after > plan.limit) {
         plan.outcome = PlanOutcome::unreachable;
         plan.explanation = "what must stay takes " + std::to_string(plan.floor) +
@@ -316,17 +310,17 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
     } else if (plan.edits.empty()) {
         plan.outcome =
             outline.not_enough ? PlanOutcome::not_enough_history : PlanOutcome::no_progress;
-        plan.explanation = "nothing could be taken out: " + numbers(plan);
+        plan.explanation = "nothing could be taken out: " + numbers_in_words(plan);
     } else if (!frees_something(plan)) {
         plan.outcome = PlanOutcome::no_progress;
-        plan.explanation = "the request would not become smaller: " + numbers(plan);
+        plan.explanation = "the request would not become smaller: " + numbers_in_words(plan);
     } else if (plan.used_before <= plan.limit && gain < least) {
         plan.outcome = PlanOutcome::no_progress;
         plan.explanation = "it would free " + std::to_string(gain) + " tokens, the minimum is " +
                            std::to_string(least);
     } else {
         plan.outcome = PlanOutcome::done;
-        plan.explanation = numbers(plan);
+        plan.explanation = numbers_in_words(plan);
     }
 }
 

@@ -109,6 +109,12 @@ void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> 
     plan.first_byte = first_byte_of(input.items, first_item);
 }
 
+std::string numbers_in_words(const Plan& plan) {
+    return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
+           std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target) +
+           (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit));
+}
+
 bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
     const bool expired = plan.trigger.find("idle_s") != std::string::npos;
     if (expired || plan.used_before > plan.limit) return true;

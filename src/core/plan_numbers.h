@@ -11,6 +11,9 @@ namespace palimpsest {
 void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> facts,
                  bool in_order);
 
+// What the request takes before and after, and what was aimed at, for people.
+std::string numbers_in_words(const Plan& plan);
+
 // Whether the smaller requests make up, in time, for reading anew what stands behind the first byte
 // changed; if not, the plan changes nothing and says why. Not asked when the request must shrink
 // anyway, or when the cache has expired.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/plan_numbers.h"
+
 namespace palimpsest {
 namespace {
 
@@ -176,6 +178,7 @@ Result<void> put_summary(Plan& plan, const SummaryOrder& order, std::string_view
     edit.after = {tools.scheme(), tools.count_text(*edit.result)};
     plan.tokens_after = plan.tokens_after - old + edit.after.tokens;
     plan.used_after = plan.used_after - old + edit.after.tokens;
+    plan.explanation = numbers_in_words(plan);
     return {};
 }
 

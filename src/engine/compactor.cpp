@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "core/plan_numbers.h"
 #include "engine/count.h"
 #include "engine/message_tools.h"
 #include "engine/present.h"
@@ -108,11 +109,25 @@ Planned plan_compaction(Memory::State& state, const View& view, const Occasion& 
     Planned planned;
     planned.in_force = in_force;
     planned.plan = make_plan(input, *in_force.policy, due);
-    Bill bill;
+    planned.budget = occasion.budget;
+    planned.totals = view.totals;
     if (planned.plan.outcome == PlanOutcome::done)
-        bill = word_summaries(state, view, *tools, patience, planned.plan);
-    planned.report = make_report(planned.plan, in_force, view, input.occasion.budget, bill);
+        planned.bill = word_summaries(state, view, *tools, patience, planned.plan);
+    planned.report = make_report(planned.plan, in_force, view, planned.budget, planned.bill);
     return planned;
+}
+
+void move_to(Planned& planned, const View& view) {
+    Plan& plan = planned.plan;
+    const std::uint64_t used_then = planned.budget.used(planned.totals),
+                        used_now = planned.budget.used(view.totals);
+    for (std::uint64_t* tokens : {&plan.tokens_before, &plan.tokens_after})
+        *tokens = *tokens - planned.totals.tokens + view.totals.tokens;
+    for (std::uint64_t* used : {&plan.used_before, &plan.used_after})
+        *used = *used - used_then + used_now;
+    planned.totals = view.totals;
+    plan.explanation = numbers_in_words(plan);
+    planned.report = make_report(plan, planned.in_force, view, planned.budget, planned.bill);
 }
 
 void make_room(Planned& planned, Seq at) {

@@ -30,6 +30,10 @@ struct Planned {
     Plan plan = {};
     PolicyInForce in_force = {};
     CompactionReport report = {};
+    // What the report is made from.
+    Budget budget = {};
+    ViewTotals totals = {};
+    Bill bill = {};
 };
 
 // `view` is what is compacted, counted for the occasion's model; `occasion` has its totals.
@@ -39,6 +43,9 @@ Planned plan_compaction(Memory::State& state, const View& view, const Occasion& 
 // A message was put in front of `at`, which is not written yet: what the plan says of that one and
 // of those behind it moves on.
 void make_room(Planned& planned, Seq at);
+
+// The same edits on a view that has more or less beside what they cover: what is told follows.
+void move_to(Planned& planned, const View& view);
 
 // What is told of it.
 Compaction told_of(const Planned& planned, Seq seq = {});

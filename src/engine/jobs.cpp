@@ -3,8 +3,8 @@
 // A job is a record of the store (space "jobs"), one for each conversation at most. Whoever claims
 // it puts a lease into it, by comparing its version, so that of many servers one does it and a dead
 // one's job is done by another when the lease is over. The conversation goes on meanwhile: the
-// result is spliced in by comparing the basis, and if somebody else edited, once more if all that
-// it covers still stands as it was, else it is thrown away.
+// result is spliced into the view as it is then if all that it covers still stands as it was, else
+// it is thrown away.
 #include <algorithm>
 
 #include "base/ids.h"
@@ -94,7 +94,7 @@ public:
         PAL_TRY(planned, plan(view, footing.calls, sent));
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
         if (stop_.stop_requested()) return false;
-        return splice(view, *planned);
+        return splice(view, *std::move(planned), sent.model);
     }
 
 private:
@@ -108,31 +108,34 @@ private:
         return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});
     }
 
-    Result<bool> splice(const View& view, const Planned& planned) {
-        Header header = view.header;
+    // Turns go on meanwhile, so what is told of it is counted on the view that it meets. A log that
+    // never rests is edited all the same.
+    Result<bool> splice(const View& view, Planned planned, std::string_view model) {
         for (int tries = 1;; ++tries) {
+            PAL_TRY(header, state_.store->head(name_));
+            if (header.log != view.header.log || header.epoch != view.header.epoch) return false;
+            PAL_TRY(hot, current_view(state_, header));
+            const View now = state_.measures->view(model, hot)->view();
+            for (const Edit& edit : planned.plan.edits)
+                if (!still_stands(edit, view, now)) return false;
+            move_to(planned, now);
             Batch batch;
             expect_footing(batch, header);
-            batch.expected_end.reset();  // Turns go on meanwhile.
+            if (tries == splices_max) batch.expected_end.reset();
             batch.expected_revision.reset();
             batch.if_absent = IfAbsent::fail;
             PAL_CHECK(add_compaction(state_, header, planned, Cause::policy, {}, batch.entries));
-            auto done = state_.store->append(name_, batch);
-            if (done) {
-                announce(state_, name_, told_of(planned, done->first));
-                PAL_CHECK(
-                    keep_newest_summary(state_, done->header, done->first, planned.plan.edits));
-                return true;
-            }
+            const auto done = state_.store->append(name_, batch);
+            if (done) return tell(planned, *done);
             if (done.error().code != ErrorCode::conflict || tries == splices_max)
                 return std::unexpected(done.error());
-            PAL_TRY(now, state_.store->head(name_));
-            if (now.log != header.log || now.epoch != header.epoch) return false;
-            PAL_TRY(hot, current_view(state_, now));
-            for (const Edit& edit : planned.plan.edits)
-                if (!still_stands(edit, view, hot->view())) return false;
-            header = now;
         }
+    }
+
+    Result<bool> tell(const Planned& planned, const Appended& done) {
+        announce(state_, name_, told_of(planned, done.first));
+        PAL_CHECK(keep_newest_summary(state_, done.header, done.first, planned.plan.edits));
+        return true;
     }
 
     Memory::State& state_;

@@ -235,7 +235,10 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
     CompactionEntry entry;
     entry.cause = cause;
     entry.trigger = "explicit";
-    entry.tokens_before = entry.tokens_after = based_on.tokens;
+    // Messages may have come since: it is told on what it is spliced into.
+    PAL_TRY(hot, current_view(*state_, now));
+    const View shown = hot->view();
+    entry.tokens_before = entry.tokens_after = shown.tokens;
     for (Edit& edit : edits) {
         PAL_CHECK(check_edit(edit, based_on));
         std::uint64_t before = 0;
@@ -252,7 +255,7 @@ Result<Compaction> Memory::splice(const ConversationId& name, const View& based_
                           .edits = entry.edits,
                           .tokens_before = entry.tokens_before,
                           .tokens_after = entry.tokens_after,
-                          .report = make_report(entry, based_on)};
+                          .report = make_report(entry, shown)};
     const Header& header = based_on.header;
     Batch batch;
     batch.expected_log = header.log;

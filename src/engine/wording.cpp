@@ -97,6 +97,7 @@ private:
                           .reasoning = used.reasoning_tokens};
         const double cost = price_of(state_.models->find(answer.model), usage);
         add_usage(bill.sum, UsageRow{.calls = 1, .usage = usage, .cost = cost});
+        if (!answer.fault.empty()) return fail(ErrorCode::upstream_failed, answer.fault);
         author_ = answer.model;
         return std::move(answer.text);
     }

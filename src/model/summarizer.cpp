@@ -1,7 +1,7 @@
 // The summariser over models: one call for each text, without tools, with a limit on the answer.
 //
 // What is quoted in the material asks for nothing here: whoever asks has marked it as quoted. An
-// answer that was cut off or is empty is a failure; the caller has a deterministic text.
+// answer that was cut off or is empty has a fault; the caller has a deterministic text.
 #include <fstream>
 #include <sstream>
 
@@ -53,9 +53,8 @@ public:
         if (reply.usage) summary.usage = *reply.usage;
         PAL_TRY(text, text_of(reply));
         if (text.empty() || reply.interrupted)
-            return fail(ErrorCode::upstream_failed,
-                        "the model " + summary.model +
-                            (text.empty() ? " wrote no summary" : " did not finish its summary"));
+            summary.fault = "the model " + summary.model +
+                            (text.empty() ? " wrote no summary" : " did not finish its summary");
         summary.text = std::move(text);
         return summary;
     }

@@ -121,3 +121,84 @@ TEST(next_request, before_the_first_call_the_agent_tells_what_will_be_sent) {
     EXPECT_EQ(breakdown->model, "gpt-4o");
     EXPECT_GT(breakdown->parts.front().tokens, 0u) << "the system prompt";
 }
+
+// ---- what is told of a compaction ---------------------------------------------------------------
+
+namespace {
+
+const std::string hard_fold = R"({"name":"hard","triggers":{"hard":{"turns":2}},)"
+                              R"("target":{"tokens":1},)"
+                              R"("passes":[{"pass":"summarize","keep_turns":1}]})";
+
+// "... takes N tokens, M after; ..."
+std::string in_words(const CompactionReport& report) {
+    return "the request takes " + std::to_string(report.used_before) + " tokens, " +
+           std::to_string(report.used_after) + " after;";
+}
+
+}  // namespace
+
+TEST(compaction_report, the_words_have_the_numbers_of_the_summary_that_stands) {
+    const auto summarizer = std::make_shared<FakeSummarizer>();
+    Memory memory(memory_store(), {.summarizer = summarizer});
+    take_turns(memory, 3, {});
+    const auto done = memory.compact(alice, {.policy = hard_fold});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->report.summarizer, "gpt-4o-mini");
+    EXPECT_TRUE(done->report.explanation.starts_with(in_words(done->report)))
+        << done->report.explanation << " beside " << done->report.used_after;
+}
+
+TEST(compaction_report, of_the_background_is_about_the_view_that_it_was_spliced_into) {
+    const auto summarizer = std::make_shared<FakeSummarizer>();
+    Memory memory(memory_store(), {.summarizer = summarizer, .background = true});
+    take_turns(memory, 3, {.policy = soft_fold});
+    std::uint64_t before = 0;
+    summarizer->meanwhile = [&] {
+        take_turns(memory, 2, {.policy = soft_fold});
+        before = memory.view(alice)->tokens;
+    };
+    EXPECT_EQ(memory.run_jobs("t").value(), 1u);
+    const auto summaries = memory.summaries(alice);
+    ASSERT_EQ(summaries->size(), 1u);
+    const auto told = memory.find_compaction(alice, summaries->front().seq);
+    const auto view = memory.view(alice);
+    EXPECT_EQ(told->tokens_before, before);
+    EXPECT_EQ(told->tokens_after, view->tokens);
+    EXPECT_EQ(told->report.messages_before, 10u);
+    EXPECT_EQ(told->report.messages_after, view->items.size());
+    EXPECT_EQ(told->report.used_after, memory.breakdown(alice)->used);
+    EXPECT_TRUE(told->report.explanation.starts_with(in_words(told->report)))
+        << told->report.explanation;
+}
+
+TEST(compaction_report, of_ones_own_edit_is_about_the_view_that_it_was_spliced_into) {
+    Memory memory = memory_with({user("one " + words(9)), assistant("two"), user("three")});
+    const View based_on = *memory.view(alice);
+    ASSERT_TRUE(memory.append(alice, {.messages = assistant("four " + words(9))}));
+    const std::uint64_t before = memory.view(alice)->tokens;
+    const auto done = memory.splice(alice, based_on, {fold(1, 2, "s")}, Cause::request);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->tokens_before, before);
+    EXPECT_EQ(done->tokens_after, memory.view(alice)->tokens);
+    EXPECT_EQ(done->report.messages_before, 4u);
+}
+
+TEST(compaction_report, an_answer_of_no_use_is_counted_and_paid_for) {
+    struct Useless : FakeSummarizer {
+        Result<SummaryText> summarize(const SummaryCall& call) override {
+            auto answer = FakeSummarizer::summarize(call);
+            answer->fault = "the model gpt-4o-mini wrote no summary";
+            return answer;
+        }
+    };
+    Memory memory(memory_store(), {.summarizer = std::make_shared<Useless>()});
+    take_turns(memory, 3, {});
+    const auto done = memory.compact(alice, {.policy = hard_fold});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->report.summarizer, "extractive");
+    EXPECT_EQ(done->report.summary_calls, 1u);
+    EXPECT_EQ(done->report.summary_input, 1000u);
+    EXPECT_GT(done->report.summary_cost, 0);
+    EXPECT_NE(done->report.explanation.find("wrote no summary"), std::string::npos);
+}

@@ -43,11 +43,13 @@ TEST(summarizer, asks_the_model_that_the_policy_names_and_tells_what_it_took) {
     EXPECT_EQ(named->text, "dear");
 }
 
-TEST(summarizer, an_empty_answer_is_a_failure) {
+TEST(summarizer, an_empty_answer_has_a_fault_and_its_usage) {
     Upstream upstream({{.body = body_of("")}});
     auto summarizer = make_summarizer({model_at(upstream, "m")});
-    EXPECT_EQ((*summarizer)->summarize({.system = "s", .user = "t"}).error().code,
-              ErrorCode::upstream_failed);
+    const auto answer = (*summarizer)->summarize({.system = "s", .user = "t"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->fault, "the model m wrote no summary");
+    EXPECT_GT(answer->usage.input_tokens, 0u);
 }
 
 TEST(summarizer, a_prompt_file_replaces_the_words_and_must_be_there) {
