@@ -73,22 +73,11 @@ std::string_view field_name(std::string_view name) {
     return at == std::end(aliases) ? name : at->field;
 }
 
-// The object with the fields under their usual names.
-Result<std::string> with_usual_names(const JsonValue& object) {
-    std::string json;
-    JsonWriter out(json);
-    out.begin_object();
-    for (const JsonMember member : object.members()) {
-        const std::string_view name = field_name(member.key);
-        if (name != member.key && object.find(name))
-            return fail(ErrorCode::invalid_request,
-                        "\"" + std::string(member.key) + "\" is another name of \"" +
-                            std::string(name) + "\"; give one of them",
-                        std::string(member.key));
-        out.key(name).raw(member.value.raw());
-    }
-    out.end_object();
-    return json;
+// By whichever of its names.
+bool names_field(const JsonValue& object, std::string_view name) {
+    for (const JsonMember member : object.members())
+        if (field_name(member.key) == field_name(name)) return true;
+    return false;
 }
 
 bool is_texts(const JsonValue& value) {
@@ -262,6 +251,30 @@ bool is_strategy(const JsonValue& object) {
     return only_fields && !only_shared;
 }
 
+std::vector<std::string_view> strategy_names() {
+    std::vector<std::string_view> names;
+    for (const Field& field : fields) names.push_back(field.name);
+    for (const Alias& alias : aliases) names.push_back(alias.name);
+    return names;
+}
+
+Result<std::string> with_usual_names(const JsonValue& object) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    for (const JsonMember member : object.members()) {
+        const std::string_view name = field_name(member.key);
+        if (name != member.key && object.find(name))
+            return fail(ErrorCode::invalid_request,
+                        "\"" + std::string(member.key) + "\" is another name of \"" +
+                            std::string(name) + "\"; give one of them",
+                        std::string(member.key));
+        out.key(name).raw(member.value.raw());
+    }
+    out.end_object();
+    return json;
+}
+
 Result<std::string> general_of_strategy(const JsonValue& given) {
     PAL_CHECK(check_fields(given));
     PAL_TRY(usual, with_usual_names(given));
@@ -302,7 +315,7 @@ Result<std::string> patch_strategy(std::string_view strategy, std::string_view p
     out.begin_object();
     std::size_t written = 0;
     for (const JsonMember member : old.root().members())
-        if (!changes.root().find(member.key) && ++written > 0)
+        if (!names_field(changes.root(), member.key) && ++written > 0)
             out.key(member.key).raw(member.value.raw());
     for (const JsonMember member : changes.root().members())
         if (!member.value.is_null() && ++written > 0) out.key(member.key).raw(member.value.raw());

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "core/strategy.h"
 #include "engine/compactor.h"
 #include "palimpsest/format.h"
 
@@ -94,8 +95,11 @@ std::optional<std::uint64_t> number_in(const JsonValue& object, std::string_view
 
 // What the seed's event tells of its strategy object.
 void add_strategy(CompactionReport& report, std::string_view policy_text) {
-    const auto document = parse_json(policy_text);
-    if (!document || !document->root().is_object() || !document->root().find("mode")) return;
+    const auto given = parse_json(policy_text);
+    if (!given || !given->root().is_object() || !is_strategy(given->root())) return;
+    const std::string usual = with_usual_names(given->root()).value_or("{}");
+    const auto document = parse_json(usual);
+    if (!document || !document->root().find("mode")) return;
     const JsonValue root = document->root();
     const std::string_view mode = root.find("mode")->string();
     const auto kept = number_in(root, "keep_last_user_turns"),

@@ -76,6 +76,15 @@ TEST(strategy, a_patch_sets_and_clears_fields) {
     EXPECT_EQ(patch_strategy(*set, R"({"compact_kep":1})").error().param, "compact_kep");
 }
 
+TEST(strategy, a_patch_knows_a_field_by_its_other_name) {
+    const std::string set = R"({"mode":"trim","keep_last_user_turns":4})";
+    EXPECT_EQ(*patch_strategy(set, R"({"keep_last_turns":2})"),
+              R"({"mode":"trim","keep_last_turns":2})");
+    EXPECT_EQ(*patch_strategy(set, R"({"keep_last_turns":null})"), R"({"mode":"trim"})");
+    EXPECT_EQ(*patch_strategy(set, R"({"strategy":"summarize"})"),
+              R"({"keep_last_user_turns":4,"strategy":"summarize"})");
+}
+
 TEST(levels, the_first_that_is_present_is_used_whole) {
     EXPECT_EQ(choose_policy({.request = "r", .conversation = "c", .agent = "a", .server = "s"}),
               "r");

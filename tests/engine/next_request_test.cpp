@@ -202,3 +202,13 @@ TEST(compaction_report, an_answer_of_no_use_is_counted_and_paid_for) {
     EXPECT_GT(done->report.summary_cost, 0);
     EXPECT_NE(done->report.explanation.find("wrote no summary"), std::string::npos);
 }
+
+TEST(compaction_report, other_names_of_a_strategy_are_told_under_the_usual_ones) {
+    Memory memory = open_memory();
+    take_turns(memory, 4, {});
+    const auto done = memory.compact(
+        alice, {.policy = R"({"strategy":"trim","max_user_turns":3,"keep_last_turns":2})"});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->report.keep_turns, 2u);
+    EXPECT_EQ(done->report.trigger_turns, 3u);
+}

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_write.h"
+#include "core/strategy.h"
 #include "server/running.h"
 
 namespace palimpsest {
@@ -48,6 +49,32 @@ TEST(agent_routes, refuse_a_bad_strategy_or_field) {
         running.ask("PUT", "/api/v1/agents/a", R"({"memory_strategy":{"mode":"x"}})").status(),
         400);
     EXPECT_EQ(running.ask("PUT", "/api/v1/agents/a", R"({"modle":"x"})").status(), 400);
+}
+
+TEST(memory_strategy, is_the_same_object_for_a_conversation_an_agent_and_a_turn) {
+    const Running running;
+    running.ask("POST", conversations, R"({"id":"a"})");
+    for (const std::string_view name : strategy_names()) {
+        const std::string field = "{" + json_string(name) + ":null}";
+        EXPECT_EQ(running.ask("PATCH", conversations + "/a/memory", field).status(), 200) << name;
+        EXPECT_EQ(
+            running.ask("PUT", "/api/v1/agents/x", R"({"memory_strategy":)" + field + "}").status(),
+            200)
+            << name;
+        EXPECT_EQ(running
+                      .ask("POST", chat_route,
+                           R"({"conversation_id":"b","message":"hello",)"
+                           R"("memory_strategy":)" +
+                               field + "}")
+                      .status(),
+                  200)
+            << name;
+    }
+    const Told set = running.ask("PATCH", conversations + "/a/memory?expand=1",
+                                 R"({"mode":"compact","exclude_tools":["look"]})");
+    EXPECT_EQ(set.status(), 200) << set.response.body;
+    EXPECT_NE(raw(set, "expanded").find(R"("exclude_tools":["look"])"), std::string::npos);
+    EXPECT_EQ(running.ask("PATCH", conversations + "/a/memory", R"({"kep":null})").status(), 400);
 }
 
 TEST(agent_routes, an_agent_gives_prompt_and_policy_to_its_conversations) {
