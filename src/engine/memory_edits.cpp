@@ -16,6 +16,10 @@
 namespace palimpsest {
 namespace {
 
+std::string text_of(Range range) {
+    return std::to_string(range.from.value) + " to " + std::to_string(range.to.value);
+}
+
 Result<Seq> seq_of(Result<Appended> appended) {
     PAL_TRY(done, std::move(appended));
     return done.last;
@@ -115,14 +119,29 @@ Result<void> check_unpinned(Store& store, const Header& header, Range range,
     return {};
 }
 
+std::unexpected<Error> refusal(const Edit& edit, std::string_view why) {
+    return fail(ErrorCode::invalid_request,
+                "the edit of " + text_of(edit.range) + " " + std::string(why), "edits");
+}
+
+// What is folded already stands for all of its messages: a fold takes it whole or leaves it alone.
+Result<void> check_whole(const Edit& edit, const View& view) {
+    bool covers = false;
+    for (const Item& item : view.items) {
+        const bool first = edit.range.contains(item.range.from);
+        covers |= first;
+        const bool apart = item.range.to < edit.range.from || edit.range.to < item.range.from;
+        if (!apart && !(first && edit.range.contains(item.range.to)))
+            return refusal(edit, "cuts into the summary of " + text_of(item.range) +
+                                     ": take all of that in, or undo it first");
+    }
+    if (!covers) return refusal(edit, "covers nothing that is shown");
+    return {};
+}
+
 // A caller's edits are checked before they are believed.
 Result<void> check_edit(const Edit& edit, const View& view) {
-    const auto refuse = [&](std::string_view why) {
-        return fail(ErrorCode::invalid_request,
-                    "the edit of " + std::to_string(edit.range.from.value) + " to " +
-                        std::to_string(edit.range.to.value) + " " + std::string(why),
-                    "edits");
-    };
+    const auto refuse = [&](std::string_view why) { return refusal(edit, why); };
     if (edit.range.empty() || edit.range.from == Seq{} || edit.range.to > view.seq)
         return refuse("is outside of the view that it was computed from");
     if (edit.treatment == Treatment::verbatim) return refuse("changes nothing");
@@ -135,6 +154,7 @@ Result<void> check_edit(const Edit& edit, const View& view) {
         PAL_TRY(message, read_message(edit.format, edit.result));
         (void)message;
     }
+    if (edit.treatment == Treatment::folded) PAL_CHECK(check_whole(edit, view));
     const auto groups = find_groups(view.items);
     for (const Group& group : groups) {
         std::size_t inside = 0;

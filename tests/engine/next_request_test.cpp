@@ -212,3 +212,39 @@ TEST(compaction_report, other_names_of_a_strategy_are_told_under_the_usual_ones)
     EXPECT_EQ(done->report.keep_turns, 2u);
     EXPECT_EQ(done->report.trigger_turns, 3u);
 }
+
+// ---- a summary of one's own over another --------------------------------------------------------
+
+TEST(own_summary, takes_an_older_one_in_whole_or_leaves_it_alone) {
+    Memory memory = memory_with({user("one " + words(9)), assistant("two " + words(9)),
+                                 user("three " + words(9)), assistant("four " + words(9)),
+                                 user("five " + words(9)), assistant("six " + words(9))});
+    ASSERT_TRUE(memory.summarize(alice, {Seq{1}, Seq{4}}, "first four"));
+    const std::string shown = texts(*memory.view(alice));
+    struct Case {
+        std::uint64_t from, to;
+        const char* why;
+    };
+    for (const auto& [from, to, why] :
+         {Case{2, 3, "inside"}, Case{1, 3, "its beginning"}, Case{4, 5, "its end and more"}}) {
+        const auto refused = memory.summarize(alice, {Seq{from}, Seq{to}}, "again");
+        ASSERT_FALSE(refused) << why;
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_request) << why;
+        EXPECT_NE(refused.error().message.find("the summary of 1 to 4"), std::string::npos)
+            << refused.error().message;
+    }
+    EXPECT_EQ(texts(*memory.view(alice)), shown);
+    const auto wider = memory.summarize(alice, {Seq{1}, Seq{5}}, "first five");
+    ASSERT_TRUE(wider) << wider.error().message;
+    const std::string now = texts(*memory.view(alice));
+    EXPECT_NE(now.find("first five"), std::string::npos);
+    EXPECT_EQ(now.find("first four"), std::string::npos) << now;
+}
+
+TEST(own_summary, of_what_is_not_shown_is_refused) {
+    Memory memory = memory_with({user("one"), assistant("two"), user("three")});
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{2}}));
+    const auto refused = memory.summarize(alice, {Seq{1}, Seq{2}}, "the beginning");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+}
