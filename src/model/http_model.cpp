@@ -109,13 +109,7 @@ public:
             body_ += bytes;
             return body_.size() <= body_bytes_max;
         }
-        // Nobody waits for our reading but those who would have to be told of an error.
-        if (begun_ && !bytes.contains("error")) {
-            pass_on(bytes);
-            if (auto fed = reader_->feed(bytes); !fed) fault_ = std::move(fed).error();
-        } else {
-            read_lines(bytes);
-        }
+        read_lines(bytes);
         return wanted_ && !fault_;
     }
 
@@ -140,7 +134,8 @@ private:
     static constexpr std::size_t body_bytes_max = 64u << 20;
     static constexpr std::size_t head_bytes_max = 200;
 
-    // What stands before a fault is still of the answer; so it is read line by line.
+    // What stands before a fault is still of the answer, what follows is not: nobody hears what is
+    // not kept. So it is read line by line, and then passed on.
     void read_lines(std::string_view bytes) {
         std::size_t read = 0;
         while (read < bytes.size()) {

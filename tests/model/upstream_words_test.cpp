@@ -53,6 +53,39 @@ TEST(upstream_words, of_an_error_inside_a_stream_stay_with_what_came_before_it) 
     EXPECT_TRUE(has(reply->warnings, "capacity lost for [key]")) << reply->warnings.size();
 }
 
+TEST(upstream_words, behind_an_event_that_cannot_be_read_are_not_passed_on) {
+    const std::string events =
+        std::string(hello_event) +
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" to\"}}]}\n\n"
+        "data: {not json\n\n"
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" you\"},"
+        "\"finish_reason\":\"stop\"}]}\n\n";
+    UpstreamReply broken = event_stream_reply(events);
+    broken.piece_bytes = hello_event.size();
+    broken.hold_at = hello_event.size();
+    Upstream upstream({broken});
+    const std::vector<Message> said = {
+        make_message(FormatId::openai_chat, Role::user, "Hello?").value()};
+    std::string passed;
+    const auto reply = make_http_model(endpoint_at(upstream))
+                           .value()
+                           ->call({.messages = said,
+                                   .on_bytes =
+                                       [&](std::string_view bytes) {
+                                           passed += bytes;
+                                           upstream.let_go();
+                                           return true;
+                                       }},
+                                  {});
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_TRUE(reply->interrupted);
+    ASSERT_EQ(reply->messages.size(), 1u);
+    EXPECT_TRUE(view_of(reply->messages[0].raw).contains("Hello to\""));
+    EXPECT_TRUE(passed.contains(" to")) << passed;
+    EXPECT_FALSE(passed.contains("not json\n\n")) << passed;
+    EXPECT_FALSE(passed.contains(" you")) << passed;
+}
+
 TEST(upstream_words, a_cut_connection_is_told_and_a_listener_who_stops_is_not) {
     UpstreamReply cut = event_stream_reply(std::string(hello_event) + "data: {\"cho");
     cut.cut_at = cut.body.size();

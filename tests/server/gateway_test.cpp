@@ -150,6 +150,36 @@ TEST(gateway, tells_in_the_stream_that_the_upstream_broke_off) {
     EXPECT_EQ(gateway.view("alice"), "a one two ");
 }
 
+TEST(gateway, streams_nothing_that_it_does_not_keep) {
+    const std::pair<FormatId, std::string> routes[] = {{chat_format, "/v1/chat/completions"},
+                                                       {FormatId::anthropic, "/v1/messages"}};
+    for (const auto& [format, route] : routes) {
+        std::string events = told_events(format, "one two three");
+        events.insert(events.rfind("\n\n", events.find("three")) + 2, "data: {not json\n\n");
+        UpstreamReply broken = event_stream_reply(events);
+        broken.piece_bytes = events.find("\n\n", events.find("one")) + 2;
+        broken.hold_at = broken.piece_bytes;
+        Gateway gateway(format, {broken});
+        HttpRequest request = make_request(
+            "POST", route,
+            R"({"model":"m","max_tokens":9,"stream":true,"messages":[)" + user("a") + "]}",
+            "application/json");
+        request.headers.set("X-Conversation-Id", "alice");
+        std::string told;
+        const auto hear = [&](std::string_view bytes) {
+            told += bytes;
+            gateway.upstream.let_go();
+            return true;
+        };
+        HttpClient client = gateway.client();
+        ASSERT_TRUE(client.stream(request, hear));
+        EXPECT_TRUE(told.contains("what came is kept")) << told;
+        EXPECT_FALSE(told.contains("data: {not json")) << told;
+        EXPECT_FALSE(told.contains("three")) << told;
+        EXPECT_EQ(gateway.view("alice"), "a one two ");
+    }
+}
+
 TEST(gateway, counts_requests_and_open_streams) {
     Gateway gateway(chat_format, {tells(chat_format, "one two")});
     gateway.chat(user("a"), {}, R"("stream":true)");
