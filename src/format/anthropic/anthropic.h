@@ -8,6 +8,9 @@ Result<void> read_anthropic(JsonValue json, NeutralMessage& message);
 std::vector<std::string> write_anthropic(const NeutralMessage& message,
                                          std::vector<std::string>& lost);
 
+// A text that the service refuses: it has nothing but white space.
+bool is_blank(std::string_view text);
+
 void read_anthropic_options(JsonValue body, CheckOptions& options);
 void check_anthropic(const CheckInput& input, Findings& findings);
 void repair_anthropic(RepairWork& work);

@@ -128,8 +128,10 @@ void check_block(const NeutralPart& part, Role role, std::size_t at, Findings& f
                      "the id " + quoted(part.id) +
                          " has characters other than letters, digits, _ and -: "
                          "rename it in call and result");
-    if (part.kind == PartKind::text && part.text.empty())
-        findings.add("empty", at, "a text block is empty: leave it out");
+    if (part.kind == PartKind::text && is_blank(part.text))
+        findings.add("empty", at,
+                     part.text.empty() ? "a text block is empty: leave it out"
+                                       : "a text block has only white space: leave it out");
     if (part.kind == PartKind::compaction && part.text.empty() && part.signature.empty() &&
         part.json.find("\"\"") != std::string_view::npos)
         findings.add("A10", at, "the compaction block has empty content: leave it out");

@@ -152,11 +152,11 @@ bool write_media(JsonWriter& out, const NeutralPart& part) {
     return true;
 }
 
-// Gives whether a block was written. Empty texts are refused by the service, so they are not.
+// Gives whether a block was written. Blank texts are refused by the service, so they are not.
 bool write_plain_block(JsonWriter& out, const NeutralPart& part, std::vector<std::string>& lost) {
     if (part.annotated) lose(lost, part, "citations are not carried over");
     if (is_textual(part) || part.kind == PartKind::refusal) {
-        if (textual(part).empty()) return false;
+        if (is_blank(textual(part))) return false;
         out.begin_object().field("type", "text").field("text", textual(part)).end_object();
         return true;
     }
@@ -215,6 +215,10 @@ std::string_view written_role(Role role) {
 
 }  // namespace
 
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\n\v\f\r") == text.npos;
+}
+
 Result<void> read_anthropic(JsonValue json, NeutralMessage& message) {
     if (!json.is_object())
         return fail(ErrorCode::invalid_request, "expected a message (an object)");
@@ -230,7 +234,7 @@ std::vector<std::string> write_anthropic(const NeutralMessage& message,
     JsonWriter out(text);
     out.begin_object().field("role", written_role(message.role)).key("content");
     const bool plain = message.parts.size() == 1 && message.parts[0].kind == PartKind::text &&
-                       !message.parts[0].text.empty() && !message.parts[0].annotated;
+                       !is_blank(message.parts[0].text) && !message.parts[0].annotated;
     if (plain) {
         out.string(message.parts[0].text);
     } else {

@@ -41,7 +41,9 @@ bool is_foreign_reasoning(const RepairWork& work, const NeutralPart& part) {
 
 // Why a block cannot stay where it is; empty: it can.
 std::string unfit(const RepairWork& work, const NeutralPart& part, Role role) {
-    if (part.kind == PartKind::text && part.text.empty()) return "left out an empty text block";
+    if (part.kind == PartKind::text && is_blank(part.text))
+        return part.text.empty() ? "left out an empty text block"
+                                 : "left out a text block of white space";
     if (part.kind == PartKind::compaction && part.text.empty() && part.signature.empty() &&
         part.json.find("\"\"") != std::string_view::npos)
         return "left out an empty compaction block";
