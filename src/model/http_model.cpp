@@ -57,6 +57,18 @@ Result<std::string> read_key(const Endpoint& endpoint) {
     return key;
 }
 
+// Lists of features: what a request asks for is added to what the endpoint always does.
+constexpr std::string_view listing_headers[] = {"anthropic-beta", "OpenAI-Beta"};
+
+void add_headers(HttpRequest& http, std::span<const std::pair<std::string, std::string>> more) {
+    for (const auto& [name, value] : more) {
+        const auto equals = [&](std::string_view one) { return equal_without_case(one, name); };
+        const auto known = http.headers.find(name);
+        const bool joins = known && *known != value && std::ranges::any_of(listing_headers, equals);
+        http.headers.set(name, joins ? std::string(*known) + "," + value : value);
+    }
+}
+
 // How long a call may take, with all its tries.
 class CallTime {
 public:
@@ -217,7 +229,7 @@ public:
         PAL_TRY(body,
                 write_model_request(dialect_, model, told, endpoint_.parameters, limit, streamed));
         HttpRequest http = make_http(std::move(body.json), key);
-        for (const auto& [header, value] : request.headers) http.headers.set(header, value);
+        add_headers(http, request.headers);
         const CallTime time(endpoint_.total_timeout_ms);
         for (int tries = 0;; ++tries) {
             int wait = 0;
@@ -262,7 +274,7 @@ public:
         PAL_TRY(body, with_defaults(request.body, endpoint_.parameters));
         HttpRequest http = make_http(std::move(body), key);
         if (!request.path.empty()) http.target = request.path;
-        for (const auto& [name, value] : request.headers) http.headers.set(name, value);
+        add_headers(http, request.headers);
         RelayedBody passed(on_bytes);
         std::unique_ptr<HttpClient> client = borrow();
         auto response = client->stream(

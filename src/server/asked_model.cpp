@@ -89,7 +89,8 @@ public:
         ModelSpan span(*trace_, model_, "chat");
         span.describe_request(request.parameters, on_piece || request.on_bytes);
         span.describe_said(request.messages);
-        const auto headers = trace_headers(span.context());
+        auto headers = trace_headers(span.context());
+        headers.insert(headers.end(), request.headers.begin(), request.headers.end());
         ModelRequest asked = request;
         asked.headers = headers;
         if (request.on_bytes)

@@ -20,9 +20,10 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view conversation_header = "X-Conversation-Id";
+constexpr std::string_view key_header = "Idempotency-Key";
 // What clients tell the provider and not us.
-constexpr std::string_view passed_headers[] = {"anthropic-beta", "anthropic-version", "OpenAI-Beta",
-                                               "Idempotency-Key"};
+constexpr std::string_view provider_names[] = {"anthropic-beta", "anthropic-version",
+                                               "OpenAI-Beta"};
 
 std::string_view id_of(JsonValue conversation) {
     if (!conversation.is_object()) return conversation.string();
@@ -44,6 +45,14 @@ std::vector<std::string> lost_fields(const TurnAsk& ask) {
     return std::move(converted->lost);
 }
 
+// A header that comes in several lines is one list.
+std::string joined_lines(const HttpRequest& request, std::string_view name) {
+    std::string all;
+    for (const auto& [given, value] : request.headers)
+        if (equal_without_case(given, name)) all += (all.empty() ? "" : ",") + std::string(value);
+    return all;
+}
+
 Result<Reply> ask_stateless(const TurnAsk& ask, const TurnEars& ears) {
     PAL_TRY(messages, read_messages(ask.format, make_bytes(ask.messages), Fingerprints::left_out));
     return ask.model->call({.messages = messages,
@@ -51,7 +60,8 @@ Result<Reply> ask_stateless(const TurnAsk& ask, const TurnEars& ears) {
                             .parameters = ask.parameters,
                             .fields_format = ask.format,
                             .stop = ears.stop,
-                            .on_bytes = ears.on_bytes},
+                            .on_bytes = ears.on_bytes,
+                            .headers = ask.headers},
                            ears.on_piece);
 }
 
@@ -62,6 +72,7 @@ public:
         : call_(call), ask_(std::move(ask)), format_(ask_.turn.format), model_(*ask_.turn.model) {
         for (std::string& one : lost_fields(ask_.turn)) ask_.warnings.push_back(std::move(one));
         extra_ = ask_.extra_known;
+        ask_.turn.headers = provider_headers(call_, model_, format_);
     }
 
     Result<RouteReply> run() {
@@ -276,6 +287,15 @@ std::string raw_field(const Call& call, std::string_view name) {
     return value ? std::string(value->raw()) : std::string();
 }
 
+SentHeaders provider_headers(const Call& call, const Model& model, FormatId format) {
+    SentHeaders headers;
+    if (model.format() != format) return headers;
+    for (const std::string_view name : provider_names)
+        if (std::string value = joined_lines(call.request, name); !value.empty())
+            headers.emplace_back(name, std::move(value));
+    return headers;
+}
+
 Result<RouteReply> answer_client(Call& call, ClientAsk ask) {
     return Answering(call, std::move(ask)).run();
 }
@@ -286,10 +306,12 @@ Result<std::optional<RouteReply>> relay_client(Call& call, Model& model, std::st
 
 Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::string_view path,
                                              std::string body) {
-    RelayRequest request{.path = path, .body = body, .stop = call.out->stop()};
-    for (const std::string_view name : passed_headers)
-        if (const auto value = call.request.headers.find(name))
-            request.headers.emplace_back(name, *value);
+    RelayRequest request{.path = path,
+                         .body = body,
+                         .headers = provider_headers(call, model, model.format()),
+                         .stop = call.out->stop()};
+    if (const auto key = call.request.headers.find(key_header))
+        request.headers.emplace_back(key_header, *key);
     Passing passing(*call.out);
     auto reply = model.relay(request, [&](std::string_view bytes) { return passing.take(bytes); });
     if (!reply && reply.error().code == ErrorCode::unprocessable)

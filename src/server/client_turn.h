@@ -37,6 +37,9 @@ bool wants_stream(const Call& call);
 // The body's member as JSON; empty: it has none.
 std::string raw_field(const Call& call, std::string_view name);
 
+// What the client's headers say to the provider, for a model that speaks the client's format.
+SentHeaders provider_headers(const Call& call, const Model& model, FormatId format);
+
 // The model is asked with what was read of the request.
 Result<RouteReply> answer_client(Call& call, ClientAsk ask);
 

@@ -146,7 +146,8 @@ Result<Reply> GatewayTurn::call_model(const TurnEars& ears, bool& told) {
                          .fields_format = ask_.format,
                          .stop = ears.stop,
                          .cache_key = cache_key,
-                         .behind_edit = begun_.behind_edit()};
+                         .behind_edit = begun_.behind_edit(),
+                         .headers = ask_.headers};
     if (ears.on_bytes)
         request.on_bytes = [&](std::string_view bytes) {
             told = true;

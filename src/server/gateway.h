@@ -24,6 +24,8 @@
 
 namespace palimpsest {
 
+using SentHeaders = std::vector<std::pair<std::string, std::string>>;
+
 // What a route has read of its request.
 struct TurnAsk {
     ConversationId name = {};
@@ -32,6 +34,7 @@ struct TurnAsk {
     std::string messages = {};                // JSON list; leading system messages are the preamble
     std::string tools = {};                   // JSON list
     std::string parameters = {};              // JSON object: what else the model is told
+    SentHeaders headers = {};                 // the same, by HTTP
     std::string policy = {};
     HeaderPatch header = {};
     bool resend = false;  // see BeginRequest

@@ -39,7 +39,8 @@ Result<Reply> ask(ResponseTurn& turn, const TurnEars& ears) {
                              .stop = turn.live ? turn.live->stop_token() : turn.stop,
                              .cache_key = cache_key,
                              .behind_edit = turn.stored ? turn.begun.behind_edit() : 0,
-                             .on_bytes = ears.on_bytes},
+                             .on_bytes = ears.on_bytes,
+                             .headers = turn.headers},
                             ears.on_piece);
 }
 

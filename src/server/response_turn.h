@@ -27,6 +27,7 @@ struct ResponseTurn {
     Begun begun = {};
     std::vector<Message> messages = {};       // of one that is not stored: what is sent
     std::string tools = {}, parameters = {};  // for the model, in our format
+    SentHeaders headers = {};                 // what it is told by HTTP
     ResponseState state = {};
     std::vector<std::string> warnings = {};  // what is told beside the answer, known before it
     std::vector<std::string> remarks = {};   // and what came with it

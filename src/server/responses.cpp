@@ -13,6 +13,7 @@
 #include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/asked_model.h"
+#include "server/client_turn.h"
 #include "server/gateway.h"
 #include "server/left_out.h"
 #include "server/openai_input.h"
@@ -234,6 +235,7 @@ Result<ResponseTurn> read_turn(Call& call) {
     ResponseTurn turn{.site = call.site, .model = model, .trace = call.trace};
     turn.tools = raw_of(call, "tools");
     turn.parameters = model_parameters(call);
+    turn.headers = provider_headers(call, *model, item_format);
     PAL_TRY(unsaid, left_out(call, *model, turn.parameters));
     turn.warnings = std::move(unsaid);
     const std::optional<JsonValue> store = call.field("store");

@@ -119,6 +119,23 @@ TEST(http_model, anthropic_gets_its_system_field_its_version_and_a_limit) {
     EXPECT_EQ(body.root().find("messages")->size(), 1u);
 }
 
+TEST(http_model, features_that_a_request_asks_for_are_added_to_those_of_the_endpoint) {
+    Upstream upstream({plain(anthropic_body), plain(anthropic_body)});
+    Endpoint endpoint = endpoint_of(upstream, FormatId::anthropic);
+    endpoint.headers = {{"anthropic-beta", "a-1"}, {"x-team", "blue"}};
+    const auto model = make_http_model(endpoint).value();
+    const std::vector<Message> messages = hello();
+    const std::pair<std::string, std::string> more[] = {{"anthropic-beta", "b-2"},
+                                                        {"anthropic-version", "2024-01-01"}};
+    ASSERT_TRUE(model->call({.messages = messages, .headers = more}, {}));
+    ASSERT_TRUE(model->relay({.body = "{}", .headers = {more[0], more[1]}}, {}));
+    for (const HttpRequest& sent : upstream.requests()) {
+        EXPECT_EQ(sent.header("anthropic-beta"), "a-1,b-2");
+        EXPECT_EQ(sent.header("anthropic-version"), "2024-01-01");
+        EXPECT_EQ(sent.header("x-team"), "blue");
+    }
+}
+
 TEST(http_model, tools_written_for_one_format_reach_a_server_of_another) {
     Upstream upstream({plain(anthropic_body)});
     const auto model = make_http_model(endpoint_of(upstream, FormatId::anthropic)).value();

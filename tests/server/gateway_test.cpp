@@ -38,6 +38,42 @@ TEST(gateway, passes_the_upstreams_refusal_on_with_its_status) {
     EXPECT_EQ(gateway.upstream.requests().at(0).header("anthropic-beta"), "some-beta");
 }
 
+TEST(gateway, passes_what_a_client_tells_its_provider_on_with_every_call) {
+    const UpstreamReply one = says(FormatId::anthropic, "one");
+    Gateway gateway(FormatId::anthropic, {one, one, one});
+    const auto status = [&](const std::string& more, bool in_turn) {
+        HttpRequest request = make_request(
+            "POST", "/v1/messages",
+            R"({"model":"m","max_tokens":9,"messages":[)" + user("a") + "]" + more + "}",
+            "application/json");
+        request.headers.add("anthropic-beta", "mcp-client-2025-04-04");
+        request.headers.add("anthropic-beta", "files-api-2025-04-14");
+        if (in_turn) request.headers.add("X-Conversation-Id", "alice");
+        return gateway.client().send(request)->status;
+    };
+    EXPECT_EQ(status("", false), 200);
+    EXPECT_EQ(status(R"(,"context_management":{"edits":[]})", false), 200);
+    EXPECT_EQ(status(R"(,"mcp_servers":[])", true), 200);
+    ASSERT_EQ(gateway.upstream.requests().size(), 3u);
+    for (const HttpRequest& sent : gateway.upstream.requests())
+        EXPECT_EQ(sent.header("anthropic-beta"), "mcp-client-2025-04-04,files-api-2025-04-14");
+}
+
+TEST(gateway, tells_a_provider_of_another_format_nothing_of_it) {
+    const HeaderFields betas = {
+        {"OpenAI-Beta", "b=1"}, {"anthropic-beta", "b"}, {"X-Conversation-Id", "alice"}};
+    Gateway chat(chat_format, {says(chat_format, "one"), says(chat_format, "two")});
+    ASSERT_EQ(chat.chat(user("a"), betas).status(), 200);
+    ASSERT_EQ(chat.message(user("b"), betas).status(), 200);
+    EXPECT_EQ(chat.upstream.requests().at(0).header("OpenAI-Beta"), "b=1");
+    EXPECT_EQ(chat.upstream.requests().at(1).header("anthropic-beta"), "");
+    const FormatId items = FormatId::openai_responses;
+    Gateway responses(items, {says(items, "one")});
+    const Told told = responses.post("/v1/responses", R"({"model":"m","input":"a"})", betas);
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(responses.upstream.requests().at(0).header("OpenAI-Beta"), "b=1");
+}
+
 TEST(gateway, passes_the_events_of_a_stream_on_byte_for_byte) {
     Gateway gateway(chat_format, {tells(chat_format, "one two")});
     const Told told = gateway.chat(user("a"), {}, R"("stream":true)");
