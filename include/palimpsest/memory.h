@@ -464,13 +464,13 @@ public:
 
     // Dollars; none when the model's prices or the usage are not known.
     std::optional<double> cost_of(std::string_view model, const Usage& usage) const;
-    // Counters in the text format of Prometheus.
-    std::string metrics() const;
+    // For the metrics: a model answered outside of a turn; no usage: it was not read.
+    void count_call(std::string_view model, const Usage& usage, double seconds);
+    std::string metrics() const;  // counters in the text format of Prometheus
 
     Store& store();
 
-    // How it counts, prices and summarises, for a Memory beside it: without its store, its policy
-    // and its agents.
+    // How it counts, prices and summarises, for a Memory beside it: no store, policy or agents.
     MemoryOptions shared_options() const;
 
 private:

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -44,7 +45,8 @@ struct RelayReply {
     std::string type = {};  // of the body
     std::string body = {};  // without what went to on_bytes
     std::string retry_after = {};
-    bool cut = false;  // the stream broke off
+    bool cut = false;                      // the stream broke off
+    std::optional<ReplyUsage> usage = {};  // where somebody read along
 };
 
 // Each piece as it comes. False asks the model to stop: what came so far is the answer, marked

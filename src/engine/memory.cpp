@@ -145,6 +145,12 @@ std::optional<double> Memory::cost_of(std::string_view model, const Usage& usage
     return cost_of_usage(*state_, model, usage);
 }
 
+void Memory::count_call(std::string_view model, const Usage& usage, double seconds) {
+    state_->meters->count_step(Meters::Step::upstream, seconds);
+    if (usage.input == 0) return;
+    state_->meters->count_call(usage, cost_of(model, usage).value_or(0), false);
+}
+
 void Memory::write_usage() {
     state_->totals->write(*state_->store);
     state_->calibrations->write(*state_->store);

@@ -144,10 +144,10 @@ std::string Meters::text() const {
     counters(out, "memory_summary_injection_total",
              "Summaries of other conversations that were to be put in.", injections_);
     head(out, "memory_step_seconds", "histogram",
-         "Time of the halves of a turn, and of the model in between.");
+         "Time of the halves of a turn, and of the model, in between or alone.");
     for (const auto& [labels, histogram] : steps_)
         write(out, "memory_step_seconds", labels, histogram, second_limits);
-    counters(out, "memory_tokens_total", "Tokens that providers reported.", used_);
+    counters(out, "memory_tokens_total", "Tokens that providers reported and we read.", used_);
     head(out, "memory_cost_dollars_total", "counter", "What they cost, where the price is known.");
     out += fmt::format("memory_cost_dollars_total {}\n", cost_);
     head(out, "memory_cache_misses_total", "counter",

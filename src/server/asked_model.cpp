@@ -8,6 +8,7 @@
 #include "engine/count_request.h"
 #include "engine/model_table.h"
 #include "server/budget.h"
+#include "server/gateway.h"
 #include "server/model_span.h"
 #include "server/retry_key.h"
 #include "token/estimator.h"
@@ -133,7 +134,7 @@ public:
     }
 
 private:
-    void describe(ModelSpan& span, const RelayRequest& request, const Result<RelayReply>& relayed,
+    void describe(ModelSpan& span, const RelayRequest& request, Result<RelayReply>& relayed,
                   RelayTap& tap) {
         span.describe_request(request.body, tap.streamed());
         const std::optional<Reply> reply = relayed ? tap.reply(*relayed) : std::nullopt;
@@ -141,6 +142,7 @@ private:
             span.describe(*reply);
         else
             span.describe(relayed);
+        if (reply) relayed->usage = reply->usage;
         const bool answered = relayed && relayed->status < 300;
         const bool cost = answered || (!relayed && may_cost(relayed.error()));
         if (!on_spent_ || !cost || operation_of(request.path) == "count_tokens") return;
@@ -158,14 +160,9 @@ OnSpent spending_of(const Call& call, const Model& model) {
     if (call.caller.budget.empty()) return {};
     return [&memory = call.site.memory, id = call.caller.id,
             name = std::string(model.name())](const ReplyUsage& usage) {
-        const Usage took{.input = usage.input_tokens,
-                         .cached = usage.cached_tokens,
-                         .cache_writes = usage.cache_write_tokens,
-                         .output = usage.output_tokens,
-                         .reasoning = usage.reasoning_tokens};
         (void)add_spent(memory.store(), id, system_now(),
                         {.tokens = usage.input_tokens + usage.output_tokens,
-                         .dollars = memory.cost_of(name, took).value_or(0)});
+                         .dollars = memory.cost_of(name, usage_of(usage)).value_or(0)});
     };
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "engine/stopwatch.h"
 #include "format/json_edit.h"
 #include "model/request_body.h"
 #include "palimpsest/format.h"
@@ -65,6 +66,12 @@ Result<Reply> ask_stateless(const TurnAsk& ask, const TurnEars& ears) {
                            ears.on_piece);
 }
 
+void count_stateless(const Call& call, const Model& model, const std::optional<ReplyUsage>& usage,
+                     const Stopwatch& watch) {
+    call.site.memory.count_call(model.name(), usage_of(usage.value_or(ReplyUsage{})),
+                                watch.seconds());
+}
+
 // One request on its way: the turn, if it is stateful, and what is told beside the answer.
 class Answering {
 public:
@@ -115,7 +122,12 @@ private:
     }
 
     Result<Reply> ask(const TurnEars& ears) {
-        if (!turn_) return ask_stateless(ask_.turn, ears);
+        if (!turn_) {
+            const Stopwatch watch;
+            auto reply = ask_stateless(ask_.turn, ears);
+            if (reply) count_stateless(call_, model_, reply->usage, watch);
+            return reply;
+        }
         PAL_TRY(done, turn_->run(ears));
         again_ = done.again;
         end_ = done.finished.header.end;
@@ -312,12 +324,14 @@ Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::stri
                          .stop = call.out->stop()};
     if (const auto key = call.request.headers.find(key_header))
         request.headers.emplace_back(key_header, *key);
+    const Stopwatch watch;
     Passing passing(*call.out);
     auto reply = model.relay(request, [&](std::string_view bytes) { return passing.take(bytes); });
     if (!reply && reply.error().code == ErrorCode::unprocessable)
         return std::optional<RouteReply>();
     if (!reply) return std::unexpected(std::move(reply).error());
     PAL_CHECK(passing.check(model, reply->type));
+    if (path.empty() && reply->status < 300) count_stateless(call, model, reply->usage, watch);
     if (reply->cut)
         call.out->write(error_event(model.format(),
                                     {ErrorCode::upstream_failed, "the model's answer broke off"}));

@@ -30,14 +30,6 @@ ReplyUsage reply_usage(const Usage& usage) {
             .reasoning_tokens = usage.reasoning};
 }
 
-Usage usage_of(const ReplyUsage& usage) {
-    return {.input = usage.input_tokens,
-            .cached = usage.cached_tokens,
-            .cache_writes = usage.cache_write_tokens,
-            .output = usage.output_tokens,
-            .reasoning = usage.reasoning_tokens};
-}
-
 // The official clients count their attempts; 0 is the first.
 bool says_repeat(const HttpRequest& request) {
     const std::string_view count = request.header("x-stainless-retry-count");
@@ -198,6 +190,14 @@ Result<TurnDone> GatewayTurn::tell_again(const TurnEars& ears) {
                                     [&](const StreamDelta& delta) { (void)ears.on_piece(delta); });
     if (!lost) return std::unexpected(lost.error());
     return done;
+}
+
+Usage usage_of(const ReplyUsage& usage) {
+    return {.input = usage.input_tokens,
+            .cached = usage.cached_tokens,
+            .cache_writes = usage.cache_write_tokens,
+            .output = usage.output_tokens,
+            .reasoning = usage.reasoning_tokens};
 }
 
 std::string digest_of_body(const Call& call) {

@@ -87,6 +87,8 @@ private:
     std::stop_token client_ = {};  // stops when the client has gone
 };
 
+Usage usage_of(const ReplyUsage& usage);
+
 // Of all that the request says; two requests with the same one are the same request.
 std::string digest_of_body(const Call& call);
 

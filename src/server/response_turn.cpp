@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "engine/stopwatch.h"
 #include "format/sse.h"
 #include "net/errand.h"
 #include "net/stream.h"
@@ -45,7 +46,11 @@ Result<Reply> ask(ResponseTurn& turn, const TurnEars& ears) {
 }
 
 Result<Reply> ask_within_window(ResponseTurn& turn, const TurnEars& ears) {
+    const Stopwatch watch;
     auto reply = ask(turn, ears);
+    if (reply && !turn.stored)
+        turn.site.memory.count_call(turn.model->name(),
+                                    usage_of(reply->usage.value_or(ReplyUsage{})), watch.seconds());
     const bool shrinks = turn.stored && !turn.begun.policy.empty();
     if (reply || !shrinks || !is_context_overflow(reply.error())) return reply;
     PAL_TRY(smaller, shrink_traced(*turn.trace, turn.site.memory, turn.begun));

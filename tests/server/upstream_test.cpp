@@ -43,6 +43,32 @@ TEST(upstream, that_answers_with_a_page_is_a_fault_and_no_stream) {
     }
 }
 
+// The numbers of a counter or a histogram's count, as the text has them.
+std::string counted(const Gateway& gateway, const std::string& line) {
+    const std::string text = gateway.get("/metrics").response.body;
+    const std::size_t at = text.find("\n" + line + " ");
+    if (at == text.npos) return "";
+    const std::size_t from = at + line.size() + 2;
+    return text.substr(from, text.find('\n', from) - from);
+}
+
+TEST(metrics_of_models, count_calls_without_a_conversation) {
+    const std::string tokens = R"(memory_tokens_total{kind="input"})";
+    const std::string calls = R"(memory_step_seconds_count{step="upstream"})";
+    const std::string unstored = R"({"model":"m","input":"Hi","store":false})";
+    Gateway chat(FormatId::openai_chat,
+                 {says(FormatId::openai_chat, "a"), says(FormatId::openai_chat, "b"),
+                  says(FormatId::openai_chat, "c")});
+    EXPECT_EQ(chat.message(hello).status(), 200);
+    EXPECT_EQ(chat.post("/v1/responses", unstored).status(), 200);
+    EXPECT_EQ(counted(chat, tokens), "22");
+    EXPECT_EQ(counted(chat, calls), "2");
+    // Nobody reads along what is passed on without need.
+    EXPECT_EQ(chat.chat(hello).status(), 200);
+    EXPECT_EQ(counted(chat, tokens), "22");
+    EXPECT_EQ(counted(chat, calls), "3");
+}
+
 TEST(readiness, tells_whether_the_models_server_answers) {
     Gateway gateway(FormatId::openai_chat, {{.body = R"({"data":[]})"}});
     const Told ready = gateway.get("/readyz");
