@@ -19,6 +19,12 @@ void SseParser::take_line() {
     line_.clear();
 }
 
+bool may_begin_events(std::string_view bytes) {
+    for (const std::string_view field : {"data", "event", "id", "retry", ":", "\xEF\xBB\xBF"})
+        if (bytes.substr(0, field.size()) == field.substr(0, bytes.size())) return true;
+    return false;
+}
+
 std::string sse_event(std::string_view name, std::string_view data) {
     std::string out;
     if (!name.empty()) out.append("event: ").append(name).append("\n");

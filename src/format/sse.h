@@ -59,6 +59,9 @@ private:
     bool has_data_ = false, after_cr_ = false;
 };
 
+// Whether an event stream can begin with these bytes.
+bool may_begin_events(std::string_view bytes);
+
 // One event as bytes; without a name when it is empty.
 std::string sse_event(std::string_view name, std::string_view data);
 

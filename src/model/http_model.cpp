@@ -3,6 +3,7 @@
 // Invariants: the key is read anew for each call, goes into one header, and stands in no error. A
 // request is sent again only when the server refused it or never got it; once the first piece of an
 // answer has come it is not, and what came is kept, marked interrupted.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "format/sse.h"
 #include "model/dialects.h"
 #include "model/refusal.h"
 #include "model/request_body.h"
@@ -116,11 +118,13 @@ public:
             if (first == std::string_view::npos) return true;
             kind_known_ = true;
             plain_ = bytes[first] == '{';
+            page_ = !plain_ && !may_begin_events(bytes.substr(first));
         }
         if (plain_) {
             body_ += bytes;
             return body_.size() <= body_bytes_max;
         }
+        if (page_) return size_ <= body_bytes_max;
         read_lines(bytes);
         return wanted_ && !fault_;
     }
@@ -173,6 +177,7 @@ private:
     std::size_t size_ = 0;
     std::optional<Error> fault_;
     bool kind_known_ = false, plain_ = false, begun_ = false, wanted_ = true;
+    bool page_ = false;  // of another kind: nobody hears it
 };
 
 // The same for an answer that nobody reads here.

@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "engine/stopwatch.h"
 #include "format/json_edit.h"
+#include "format/sse.h"
 #include "model/request_body.h"
 #include "palimpsest/format.h"
 #include "server/answer_stream.h"
@@ -237,20 +238,14 @@ std::string with_server_name(const Call& call, const Model& model) {
     return out.append(body, name->offset() + name->raw().size());
 }
 
-// Whether an event stream can begin with these bytes.
-bool may_be_events(std::string_view bytes) {
-    for (const std::string_view field : {"data", "event", "id", "retry", ":", "\xEF\xBB\xBF"})
-        if (bytes.substr(0, field.size()) == field.substr(0, bytes.size())) return true;
-    return false;
-}
-
 // What of a model's server is passed on as it comes: events, not a page that it answers with.
 class Passing {
 public:
     explicit Passing(Outlet& out) : out_(out) {}
 
     bool take(std::string_view bytes) {
-        if (page_bytes_ == 0 && (out_.started() || may_be_events(bytes))) return out_.write(bytes);
+        if (page_bytes_ == 0 && (out_.started() || may_begin_events(bytes)))
+            return out_.write(bytes);
         page_bytes_ += bytes.size();
         return page_bytes_ <= page_bytes_max;
     }

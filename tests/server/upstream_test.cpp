@@ -43,6 +43,20 @@ TEST(upstream, that_answers_with_a_page_is_a_fault_and_no_stream) {
     }
 }
 
+TEST(upstream, that_answers_a_stream_with_a_page_is_a_fault_in_front_of_every_format) {
+    const UpstreamReply page{.type = "text/html", .body = "<html>\n\nhello\n\n</html>"};
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {page, page, page});
+        for (const Told& told :
+             {gateway.post("/v1/responses", R"({"model":"m","input":"Hi","stream":true})"),
+              gateway.chat(hello, in_alice, R"("stream":true)"),
+              gateway.message(hello, in_alice, R"("stream":true)")}) {
+            EXPECT_EQ(told.status(), 502) << format_name(format) << told.response.body;
+            EXPECT_TRUE(told.error("message").contains("text/html")) << told.response.body;
+        }
+    }
+}
+
 // The numbers of a counter or a histogram's count, as the text has them.
 std::string counted(const Gateway& gateway, const std::string& line) {
     const std::string text = gateway.get("/metrics").response.body;
