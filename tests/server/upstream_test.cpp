@@ -57,6 +57,36 @@ TEST(upstream, that_answers_a_stream_with_a_page_is_a_fault_in_front_of_every_fo
     }
 }
 
+UpstreamReply silent(std::string_view status) {
+    return {.body = R"({"id":"r","object":"response","status":")" + std::string(status) +
+                    R"(","model":"m","output":[],"incomplete_details":)" +
+                    (status == "incomplete" ? R"({"reason":"max_output_tokens"})" : "null") +
+                    R"(,"usage":{"input_tokens":5,"output_tokens":0,"total_tokens":5}})"};
+}
+
+TEST(upstream, that_ends_without_an_item_has_answered_with_nothing) {
+    for (const std::string_view status : {"completed", "incomplete"}) {
+        const UpstreamReply nothing = silent(status);
+        Gateway gateway(FormatId::openai_responses, {nothing, nothing, nothing, nothing});
+        const Told chat = gateway.chat(hello, in_alice);
+        EXPECT_EQ(chat.status(), 200) << chat.response.body;
+        EXPECT_EQ(chat_text(chat), "");
+        EXPECT_EQ(gateway.view("alice"), "Hello ");
+        const Told message = gateway.message(hello, {{"X-Conversation-Id", "bob"}});
+        EXPECT_EQ(message.status(), 200) << message.response.body;
+        EXPECT_EQ(gateway.view("bob"), "Hello ");
+        const Told response = gateway.post("/v1/responses", R"({"model":"m","input":"Hello"})");
+        EXPECT_EQ(response.status(), 200) << response.response.body;
+        EXPECT_EQ(response.text("status"), status);
+        EXPECT_EQ(gateway.get("/v1/responses/" + std::string(response.text("id"))).text("status"),
+                  status);
+        const Told own = gateway.post("/api/v1/chat", R"({"message":"Hello"})");
+        EXPECT_EQ(own.status(), 200) << own.response.body;
+    }
+    Gateway failed(FormatId::openai_responses, {silent("failed")});
+    EXPECT_EQ(failed.chat(hello, in_alice).status(), 502);
+}
+
 // The numbers of a counter or a histogram's count, as the text has them.
 std::string counted(const Gateway& gateway, const std::string& line) {
     const std::string text = gateway.get("/metrics").response.body;

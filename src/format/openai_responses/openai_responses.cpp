@@ -31,6 +31,18 @@ constexpr Rule rules[] = {
     {"R14", here, Severity::reject, "file data is of a type that can be read, not audio"},
 };
 
+bool has_ended(JsonValue body) {
+    const std::string_view status = any_string(body, "status");
+    return status == "completed" || status == "incomplete";
+}
+
+// Where other services answer with an empty message this one may have no item at all.
+Result<void> add_silence(Reply& reply) {
+    PAL_TRY(nothing, make_message(FormatId::openai_responses, Role::assistant, ""));
+    reply.messages.push_back(std::move(nothing));
+    return {};
+}
+
 Result<void> read_items(Reply& reply, JsonValue body) {
     if (const auto output = body.find("output"))
         for (const JsonValue item : output->elements()) {
@@ -41,7 +53,7 @@ Result<void> read_items(Reply& reply, JsonValue body) {
     reply.stop_text = any_string(body, "status");
     if (const auto details = body.find("incomplete_details"); details && details->is_object())
         reply.stop_text = any_string(*details, "reason");
-    return {};
+    return reply.messages.empty() && has_ended(body) ? add_silence(reply) : Result<void>();
 }
 
 ReplyUsage read_usage(JsonValue usage) {
