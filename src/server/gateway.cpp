@@ -83,7 +83,7 @@ BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
 }
 
 Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool lately) {
-    std::string key = call.key;
+    std::string key = route_key(call);
     if (key.empty() && (lately || says_repeat(call.request)) && !ask.digest.empty()) {
         PAL_TRY(known, find_key(memory, ask.name, ask.digest, lately));
         key = std::move(known);
@@ -190,6 +190,10 @@ Result<TurnDone> GatewayTurn::tell_again(const TurnEars& ears) {
                                     [&](const StreamDelta& delta) { (void)ears.on_piece(delta); });
     if (!lost) return std::unexpected(lost.error());
     return done;
+}
+
+std::string route_key(const Call& call) {
+    return call.key.empty() ? std::string() : std::string(call.route.pattern) + " " + call.key;
 }
 
 Usage usage_of(const ReplyUsage& usage) {

@@ -87,6 +87,10 @@ private:
     std::stop_token client_ = {};  // stops when the client has gone
 };
 
+// The Idempotency-Key as the store has it: the same key on another route is another one. Empty:
+// none.
+std::string route_key(const Call& call);
+
 Usage usage_of(const ReplyUsage& usage);
 
 // Of all that the request says; two requests with the same one are the same request.

@@ -401,7 +401,7 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     const bool keyed = !call.key.empty();
     const bool goes_on = call.field("conversation") || call.field("previous_response_id");
     PAL_CHECK(find_retry_key(call, goes_on ? RetryOf::conversation : RetryOf::creation));
-    Said said{.key = call.key, .keyed = keyed};
+    Said said{.key = route_key(call), .keyed = keyed};
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));
         PAL_TRY(read, parse_json(items));

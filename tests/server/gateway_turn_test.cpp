@@ -140,6 +140,20 @@ TEST(gateway_turn, honours_an_idempotency_key) {
     EXPECT_EQ(gateway.chat(user("b"), keyed).status(), 422);
 }
 
+TEST(gateway_turn, takes_the_same_idempotency_key_on_another_route_for_another) {
+    Gateway gateway(chat_format, {says(chat_format, "one"), says(chat_format, "two"),
+                                  says(chat_format, "three")});
+    HeaderFields keyed = in_alice;
+    keyed.emplace_back("Idempotency-Key", "k");
+    EXPECT_EQ(chat_text(gateway.chat(user("a"), keyed)), "one");
+    EXPECT_EQ(message_text(gateway.message(user("b"), keyed)), "two");
+    EXPECT_EQ(message_text(gateway.message(user("b"), keyed)), "two");
+    const Told response =
+        gateway.post("/v1/responses", R"({"model":"m","input":"c","conversation":"alice"})", keyed);
+    EXPECT_EQ(response.status(), 200) << response.response.body;
+    EXPECT_EQ(gateway.view("alice"), "a one b two c three");
+}
+
 // Of a whole reply, or of the first event of a stream.
 std::string name_of(const Told& told, bool streamed) {
     const std::string& body = told.response.body;
