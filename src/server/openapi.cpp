@@ -21,6 +21,9 @@ constexpr std::string_view text_schema = R"({"type":"string"})";
 
 constexpr std::string_view warnings_about =
     "what was lost, cut or left out to make the answer, where its body does not say so";
+constexpr std::string_view etag_about =
+    "the seq that the conversation ends with, for If-Match; not of a stream";
+constexpr std::string_view named_about = "the conversation that this was a turn of, if any";
 constexpr std::string_view search_mode = "mode";  // may need an embedder, which may fail
 
 const Schema& find_schema(std::span<const Schema> schemas, std::string_view name) {
@@ -99,6 +102,11 @@ void write_content(JsonWriter& out, const Route& route, std::string_view name,
     out.end_object();
 }
 
+void write_header(JsonWriter& out, std::string_view name, std::string_view about) {
+    out.key(name).begin_object().field("description", about);
+    out.key("schema").raw(text_schema).end_object();
+}
+
 // ---- errors -------------------------------------------------------------------------------------
 
 std::string_view error_schema(ErrorShape shape) {
@@ -163,9 +171,9 @@ void write_error_reply(JsonWriter& out, ErrorShape shape, int status) {
     }
     out.key(error_name(shape, status)).begin_object().field("description", about);
     if (status == 429 || status == 503) {
-        out.key("headers").begin_object().key("Retry-After").begin_object();
-        out.field("description", "seconds until it may come again, where that is known");
-        out.key("schema").raw(text_schema).end_object().end_object();
+        out.key("headers").begin_object();
+        write_header(out, "Retry-After", "seconds until it may come again, where that is known");
+        out.end_object();
     }
     out.key("content").begin_object().key(json_type).begin_object();
     out.key("schema").raw(reference(error_schema(shape))).key("example").raw(example);
@@ -181,14 +189,19 @@ void write_error_replies(JsonWriter& out) {
 
 // ---- routes -------------------------------------------------------------------------------------
 
+void write_reply_headers(JsonWriter& out, const Route& route) {
+    if (route.scope == Scope::open) return;
+    out.key("headers").begin_object();
+    write_header(out, "x-warnings", warnings_about);
+    if (route.tells_end) write_header(out, "ETag", etag_about);
+    if (route.named_by_header) write_header(out, "X-Conversation-Id", named_about);
+    out.end_object();
+}
+
 void write_responses(JsonWriter& out, const Route& route, std::span<const Schema> schemas) {
     out.key("responses").begin_object().key(std::to_string(route.status)).begin_object();
     out.field("description", route.summary);
-    if (route.scope != Scope::open) {
-        out.key("headers").begin_object().key("x-warnings").begin_object();
-        out.field("description", warnings_about).key("schema").raw(text_schema);
-        out.end_object().end_object();
-    }
+    write_reply_headers(out, route);
     if (!route.reply.empty()) {
         write_content(out, route, route.reply, schemas);
     } else {

@@ -153,6 +153,7 @@ struct Route {
     std::string_view summary;
     int status = 200;               // when it succeeds
     std::string_view reply = {};    // its schema
+    bool tells_end = false;         // ETag has the end of the conversation, where there is one
     std::string_view request = {};  // the schema of the body; empty: it takes none
     std::span<const Parameter> query = {};
     bool if_match = false;         // honoured; where it is not it is refused

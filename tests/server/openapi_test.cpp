@@ -56,7 +56,23 @@ TEST(openapi, names_the_header_that_makes_a_request_a_turn) {
         for (const JsonValue one : post.find("parameters")->elements())
             named = named || one.find("name")->string() == "X-Conversation-Id";
         EXPECT_TRUE(named) << path;
+        const JsonValue told = post.find("responses")->find("200")->find("headers").value();
+        EXPECT_TRUE(told.find("X-Conversation-Id")) << path;
+        EXPECT_TRUE(told.find("ETag")) << path;
     }
+}
+
+TEST(openapi, names_the_end_of_a_conversation_where_it_is_told) {
+    const std::string text = write_openapi(routes(), schemas());
+    const JsonDocument document = parse_json(text).value();
+    const auto told = [&](std::string_view path, std::string_view method, std::string_view status) {
+        const JsonValue row = document.root().find("paths")->find(path)->find(method).value();
+        const auto headers = row.find("responses")->find(status)->find("headers");
+        return headers && headers->find("ETag");
+    };
+    EXPECT_TRUE(told("/api/v1/conversations/{id}/messages", "post", "201"));
+    EXPECT_TRUE(told("/v1/conversations/{id}/items", "get", "200"));
+    EXPECT_FALSE(told("/v1/models", "get", "200"));
 }
 
 TEST(openapi, tells_the_warnings_and_the_errors_of_a_search) {

@@ -1,5 +1,6 @@
 // Every route of the table is called, over each store, and answers as its row describes: status,
-// content type, and a body that fits the schema. A route without a line here fails the test.
+// content type, headers, and a body that fits the schema. A route without a line here fails the
+// test.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -85,6 +86,8 @@ constexpr Step steps[] = {
     {"POST", "/v1/chat/completions/COMPLETION", R"({"metadata":{"k":"v"}})"},
     {"DELETE", "/v1/chat/completions/COMPLETION", ""},
     {"POST", "/v1/messages", R"({"max_tokens":9,"messages":[{"role":"user","content":"hi"}]})"},
+    {"POST", "/v1/messages",
+     R"({"conversation":"a/b","max_tokens":9,"messages":[{"role":"user","content":"hi"}]})"},
     {"POST", "/v1/messages/count_tokens", R"({"messages":[{"role":"user","content":"hi"}]})"},
     {"GET", "/v1/models", ""},
     {"GET", "/v1/models/echo", ""},
@@ -141,7 +144,7 @@ const Route* row_of(const Step& step) {
 void call_every_route(std::string_view store) {
     const Running running(store);
     const SchemaSet schemas;
-    std::set<const Route*> called;
+    std::set<const Route*> called, told_end;
     std::string turn, checkpoint, call, item, response, completion;
     for (const Step& step : steps) {
         const Route* const row = row_of(step);
@@ -158,6 +161,8 @@ void call_every_route(std::string_view store) {
         EXPECT_EQ(told.status(), row->status) << what;
         EXPECT_EQ(told.header("Content-Type"), row->type) << what;
         EXPECT_TRUE(told.header("x-request-id").starts_with("req_")) << what;
+        if (!told.header("ETag").empty()) told_end.insert(row);
+        EXPECT_TRUE(row->named_by_header || told.header("X-Conversation-Id").empty()) << what;
         if (row->type != "application/json") continue;
         ASSERT_TRUE(told.document) << what;
         const Result<void> fits = schemas.check(row->reply, told.json());
@@ -175,6 +180,9 @@ void call_every_route(std::string_view store) {
         EXPECT_TRUE(called.contains(&route) || route.body == BodyKind::bytes ||
                     route.pattern == "/v1/embeddings")
             << route.method << " " << route.pattern << " is called by no step";
+    for (const Route& route : routes())
+        EXPECT_EQ(route.tells_end, told_end.contains(&route))
+            << route.method << " " << route.pattern;
 }
 
 TEST(every_route, answers_as_described_over_the_memory_store) {
