@@ -135,7 +135,8 @@ Result<RouteReply> answer_stateful(Call& call, Model& model, const ConversationI
 
 // The request after its own context editing.
 struct Edited {
-    std::string body = {};   // without the wish
+    std::string before = {};  // without the wish
+    std::string body = {};
     std::string extra = {};  // what was done
 };
 
@@ -143,11 +144,11 @@ Result<std::optional<Edited>> edit_request(const Call& call) {
     PAL_TRY(policy, policy_of_request(call.request.body, own_format));
     if (!call.field("context_management")) return std::optional<Edited>();
     std::string body = with_member(call.json->root(), "context_management", std::nullopt);
-    if (policy.empty()) return std::optional(Edited{std::move(body), applied_edits({})});
+    if (policy.empty()) return std::optional(Edited{body, body, applied_edits({})});
     PAL_TRY(compacted,
             compact_document(body, {.format = own_format, .policy = policy}, *exact_tokenizer()));
     const bool done = compacted.plan.outcome == PlanOutcome::done;
-    return std::optional(Edited{std::move(compacted.json),
+    return std::optional(Edited{std::move(body), std::move(compacted.json),
                                 applied_edits(done ? compacted.plan.edits : std::vector<Edit>())});
 }
 
@@ -159,10 +160,10 @@ Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited)
     return answer_client(call, std::move(ask));
 }
 
-// The edited request with the name that the model's server knows.
-std::string edited_for(const Model& model, const Edited& edited) {
-    const auto document = parse_json(edited.body);
-    if (!document) return edited.body;
+// A request with the name that the model's server knows.
+std::string named_for(const Model& model, const std::string& body) {
+    const auto document = parse_json(body);
+    if (!document) return body;
     return with_member(document->root(), "model", json_string(model.server_name()));
 }
 
@@ -173,6 +174,29 @@ bool lacks_route(const RouteReply& reply) {
     const auto body = parse_json(reply.body);
     const auto type = body ? body->root().find("type") : std::nullopt;
     return !type || type->string() != "error";
+}
+
+// The model's own service counts best; else we count, by the model's name. `body`: null for the
+// request's own bytes.
+Result<RouteReply> count_body(Call& call, Model& model, const std::string* body) {
+    if (model.format() == own_format) {
+        PAL_TRY(relayed, body ? relay_body(call, model, count_path, named_for(model, *body))
+                              : relay_client(call, model, count_path));
+        if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
+    }
+    leave_network();
+    PAL_TRY(tokens, count_for_model(call, call.text("model").value_or(""), &model, own_format,
+                                    body ? *body : call.request.body));
+    return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};
+}
+
+// What is left, and beside it what there was before.
+std::string with_original(const std::string& left, const std::string& before) {
+    const auto reply = parse_json(left), other = parse_json(before);
+    const auto tokens = other ? other->root().find("input_tokens") : std::nullopt;
+    if (!reply || !tokens) return left;
+    return with_member(reply->root(), "context_management",
+                       "{\"original_input_tokens\":" + std::string(tokens->raw()) + "}");
 }
 
 }  // namespace
@@ -192,22 +216,21 @@ Result<RouteReply> create_message(Call& call) {
     return answer_client(call, ask_of(call, *model));
 }
 
-// What context editing leaves. The model's own service counts best; else we count, by the model's
-// name.
+// What context editing leaves, and what there was before it.
 Result<RouteReply> count_message_tokens(Call& call) {
-    const std::string name = call.text("model").value_or("");
-    PAL_TRY(model, choose_model(call, name));
+    PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     if (call.field("context_management")) leave_network();
     PAL_TRY(edited, edit_request(call));
-    if (model->format() == own_format) {
-        PAL_TRY(relayed, edited ? relay_body(call, *model, count_path, edited_for(*model, *edited))
-                                : relay_client(call, *model, count_path));
-        if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
+    if (!edited) return count_body(call, *model, nullptr);
+    PAL_TRY(left, count_body(call, *model, &edited->body));
+    if (left.status >= 300) return left;
+    RouteReply before = left;
+    if (edited->before != edited->body) {
+        PAL_TRY(counted, count_body(call, *model, &edited->before));
+        before = std::move(counted);
     }
-    leave_network();
-    PAL_TRY(tokens, count_for_model(call, name, model.get(), own_format,
-                                    edited ? edited->body : call.request.body));
-    return RouteReply{.body = "{\"input_tokens\":" + std::to_string(tokens) + "}"};
+    left.body = with_original(left.body, before.body);
+    return left;
 }
 
 }  // namespace palimpsest

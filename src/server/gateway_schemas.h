@@ -73,8 +73,9 @@ inline constexpr Schema gateway_schemas[] = {
         "usage":{"input_tokens":12,"output_tokens":9}})"},
     {"AnthropicCount",
      R"({"type":"object","required":["input_tokens"],
-        "properties":{"input_tokens":{"$ref":"#/components/schemas/Count"}}})",
-     R"({"input_tokens":12})"},
+        "properties":{"input_tokens":{"$ref":"#/components/schemas/Count"},
+        "context_management":{"type":["object","null"]}}})",
+     R"({"input_tokens":12,"context_management":{"original_input_tokens":70}})"},
     {"ModelEntry",
      R"({"type":"object","required":["id","object","created","owned_by"],"properties":{
         "id":{"type":"string"},"object":{"type":"string","enum":["model"]},

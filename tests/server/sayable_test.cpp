@@ -142,6 +142,18 @@ TEST(gateway, counts_what_context_editing_leaves) {
     const Told edited = gateway.post(path, body + edits + "}");
     EXPECT_GT(edited.number("input_tokens"), 0) << edited.response.body;
     EXPECT_LT(edited.number("input_tokens"), whole.number("input_tokens"));
+    const auto original = [](const Told& told) -> std::int64_t {
+        const auto edit = told.json().find("context_management");
+        const auto tokens = edit ? edit->find("original_input_tokens") : std::nullopt;
+        return tokens ? tokens->integer().value_or(-1) : -1;
+    };
+    EXPECT_EQ(original(edited), whole.number("input_tokens")) << edited.response.body;
+    EXPECT_FALSE(whole.json().find("context_management")) << whole.response.body;
+    Gateway theirs(FormatId::anthropic,
+                   {{.body = R"({"input_tokens":42})"}, {.body = R"({"input_tokens":420})"}});
+    const Told asked = theirs.post(path, body + edits + "}");
+    EXPECT_EQ(asked.number("input_tokens"), 42);
+    EXPECT_EQ(original(asked), 420) << asked.response.body;
 }
 
 TEST(gateway_turn, refuses_several_answers_of_a_model_that_gives_one) {
