@@ -41,8 +41,6 @@ std::size_t safe_start(const PassInput& input, std::size_t nominal) {
     const std::size_t turn = turn_of(input.turns, nominal);
     const std::size_t back = input.turns[turn].first;
     if (frees_something(input, back)) return back;
-    // By hand nothing presses: what was asked to be kept is not cut, so that twice is once.
-    if (input.occasion->explicitly && input.turns.size() > 1) return back;
     if (turn + 1 < input.turns.size()) return input.turns[turn + 1].first;
     // One long turn: any boundary between its groups will do, but reasoning that is kept must
     // begin at the start of what is kept.
