@@ -171,14 +171,13 @@ TEST(two_servers, a_repeat_of_a_streamed_response_follows_the_stream_elsewhere) 
 TEST(two_servers, a_repeat_of_a_response_in_the_background_is_the_same_response) {
     TwoServers servers;
     const std::string body = R"({"model":"m","input":"Hi","background":true})";
-    const auto [first, second] =
-        servers.ask_both("/v1/responses", body, first_attempt, second_attempt);
+    const auto [first, second] = servers.ask_both("/v1/responses", body, keyed, keyed);
     EXPECT_EQ(first.text("status"), "queued") << first.response.body;
     EXPECT_EQ(second.text("status"), "in_progress") << second.response.body;
     EXPECT_EQ(first.text("id"), second.text("id"));
     const Told ended = servers.get(1, "/v1/responses/" + first.text("id") + "?stream=true");
     EXPECT_NE(ended.response.body.find("the only answer"), std::string::npos);
-    const Told late = servers.post(1, "/v1/responses", body, second_attempt);
+    const Told late = servers.post(1, "/v1/responses", body, keyed);
     EXPECT_EQ(late.text("id"), first.text("id"));
     EXPECT_EQ(late.text("status"), "completed") << late.response.body;
     EXPECT_EQ(servers.upstream.requests().size(), 1u);

@@ -347,7 +347,8 @@ TEST(responses, the_same_words_of_another_are_no_retry) {
     EXPECT_NE(conversation_of(bob), conversation_of(alice));
     const auto create = [&](const char* attempt) {
         return site
-            .ask("POST", conversations, R"({"items":[]})", {{"x-stainless-retry-count", attempt}})
+            .ask("POST", "/v1/conversations", R"({"items":[]})",
+                 {{"x-stainless-retry-count", attempt}})
             .text("id");
     };
     EXPECT_NE(create("0"), create("1"));
