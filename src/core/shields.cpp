@@ -74,18 +74,14 @@ std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const Mes
     return scan.groups.size();
 }
 
-// Providers want a run of calls that began with reasoning to begin with it still. Where only its
-// start reasoned there is no later place to begin at, so that stays.
-std::size_t only_reasoning(std::span<const Item> items, const Scan& scan) {
-    std::size_t found = scan.groups.size();
-    if (scan.turns.empty()) return found;
+// Providers want a run of calls that began with reasoning to begin with some still: the newest place
+// where it can begin stays.
+std::size_t start_of_run(std::span<const Item> items, const Scan& scan) {
+    if (scan.turns.empty()) return scan.groups.size();
     const Turn& newest = scan.turns.back();
-    for (std::size_t g = newest.first; g <= newest.last; ++g) {
-        if (!scan.groups[g].reasoning || !binds_run(items[scan.groups[g].first])) continue;
-        if (found < scan.groups.size()) return scan.groups.size();
-        found = g;
-    }
-    return found;
+    for (std::size_t g = newest.last + 1; g-- > newest.first;)
+        if (scan.groups[g].reasoning && binds_run(items[scan.groups[g].first])) return g;
+    return scan.groups.size();
 }
 
 // The first group of the newest `count` turns.
@@ -132,7 +128,7 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
-    if (const std::size_t start = only_reasoning(items, scan); start < groups.size())
+    if (const std::size_t start = start_of_run(items, scan); start < groups.size())
         out[start] = std::max(out[start], Shield::kept);
     if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
         out[sealed] = Shield::verbatim;
