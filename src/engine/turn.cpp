@@ -25,6 +25,10 @@
 namespace palimpsest {
 namespace {
 
+constexpr std::string_view late_result_text =
+    "[The result of a tool call that was made above came after this answer. It stands with its "
+    "call. Go on with it.]";
+
 constexpr int attempts_max = 16;
 constexpr std::string_view resent_reason = "the client went back";
 
@@ -397,9 +401,18 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
 
 }  // namespace
 
+// A result that came after an answer stands with its call: the list would end with that answer,
+// which some models refuse and others go on writing.
 std::vector<Message> Begun::request() const {
     std::vector<Message> out = preamble;
     for (const Item& item : view.items) out.push_back(item.message);
+    if (view.items.empty()) return out;
+    const Item& last = view.items.back();
+    const bool late = std::ranges::any_of(
+        view.items, [&](const Item& item) { return item.range.from >= turn && turn != Seq{}; });
+    if (!late || last.range.to >= turn || last.message.shape.role != Role::assistant) return out;
+    if (auto message = make_message(last.message.format, Role::user, late_result_text))
+        out.push_back(*std::move(message));
     return out;
 }
 

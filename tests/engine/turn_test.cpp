@@ -208,6 +208,31 @@ TEST(turn, two_turns_at_the_same_time_are_both_kept_and_pairs_stay_together) {
     EXPECT_EQ(texts(*memory.view(alice)), "a b call:c1 r to b to a");
 }
 
+TEST(turn, a_result_that_comes_after_an_answer_is_what_the_model_is_asked_about) {
+    Memory memory = open_memory();
+    const auto say = [&](const std::string& messages, std::string_view answer) {
+        const auto begun = memory.begin(alice, {.messages = messages, .model = "m"});
+        EXPECT_TRUE(begun);
+        const std::vector<Message> request = begun->request();
+        EXPECT_TRUE(memory.finish(
+            *begun,
+            {.message = *read_message(FormatId::openai_chat, make_bytes(std::string(answer)))}));
+        return request;
+    };
+    const auto result = [](const std::string& id) {
+        return R"({"role":"tool","tool_call_id":")" + id + R"(","content":"r"})";
+    };
+    say(user("go"), R"({"role":"assistant","content":null,"tool_calls":[
+        {"id":"a","type":"function","function":{"name":"t","arguments":"{}"}},
+        {"id":"b","type":"function","function":{"name":"t","arguments":"{}"}}]})");
+    say(result("a"), R"({"role":"assistant","content":"so far"})");
+    const std::vector<Message> request =
+        say(result("b"), R"({"role":"assistant","content":"all"})");
+    ASSERT_EQ(request.size(), 6u) << "go, calls, a, b, so far, and that b has come";
+    EXPECT_EQ(request[3].shape.results, std::vector<std::string>{"b"});
+    EXPECT_EQ(request.back().shape.role, Role::user);
+}
+
 TEST(turn, an_interrupted_answer_is_kept_and_marked) {
     Memory memory = open_memory();
     const std::string hello = user("hello");
