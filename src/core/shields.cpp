@@ -74,8 +74,8 @@ std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const Mes
     return scan.groups.size();
 }
 
-// Providers want a run of calls that began with reasoning to begin with some still: the newest place
-// where it can begin stays.
+// Providers want a run of calls that began with reasoning to begin with some still: the newest
+// place where it can begin stays.
 std::size_t start_of_run(std::span<const Item> items, const Scan& scan) {
     if (scan.turns.empty()) return scan.groups.size();
     const Turn& newest = scan.turns.back();
