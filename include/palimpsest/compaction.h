@@ -124,9 +124,10 @@ public:
 
 // ---- passes -------------------------------------------------------------------------------------
 
-// How far a group is out of reach: `kept` ones may be shortened, but neither cleared, folded nor
-// dropped; `verbatim` ones keep their bytes. What a pass asks for beyond that is ignored.
-enum class Shield : std::uint8_t { none, kept, verbatim };
+// How far a group is out of reach: those that `stay` may be cleared, but neither folded nor
+// dropped; `kept` ones only shortened; `verbatim` ones keep their bytes. What a pass asks for
+// beyond that is ignored.
+enum class Shield : std::uint8_t { none, stays, kept, verbatim };
 
 // What a pass looks at. Groups that earlier passes dropped or folded are not in it any more.
 struct PassInput {

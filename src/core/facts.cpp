@@ -31,12 +31,13 @@ Treatment treatment_of(ItemKind kind) {
 struct RowRule {
     FormatId format;
     bool in_a_row;
+    bool mixes_compaction;       // its provider's compactions may stand beside words
     bool begins_with_reasoning;  // a run of calls whose first one reasoned must begin with it still
 };
 constexpr RowRule row_rules[] = {
-    {FormatId::openai_chat, false, false},
-    {FormatId::openai_responses, true, false},
-    {FormatId::anthropic, true, true},
+    {FormatId::openai_chat, false, false, false},
+    {FormatId::openai_responses, true, false, false},
+    {FormatId::anthropic, true, true, true},
 };
 
 const RowRule& row_rule(const Item& item) {
@@ -51,10 +52,14 @@ bool can_stand_in_row(const Item& item) {
     return row_rule(item).in_a_row;
 }
 
-// Neither words nor calls nor anything else that we can read.
-bool is_bare(const Shape& shape) {
-    return shape.role == Role::assistant && !shape.text && !shape.reasoning && shape.media == 0 &&
-           shape.calls.empty() && shape.results.empty();
+// Cheap, and never wrongly no: whether a provider's own compaction may be in it. Alone it has
+// neither words nor calls nor anything else that we can read.
+bool may_be_sealed(const Item& item) {
+    const Shape& shape = item.message.shape;
+    if (shape.role != Role::assistant || item.kind == ItemKind::summary) return false;
+    return row_rule(item).mixes_compaction ||
+           (!shape.text && !shape.reasoning && shape.media == 0 && shape.calls.empty() &&
+            shape.results.empty());
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ ItemFacts FactTaker::take(const Item& item) {
                     .starts_turn = starts_turn(item),
                     .answers = shape.role == Role::assistant && shape.calls.empty(),
                     .results = !shape.results.empty(),
-                    .bare = is_bare(shape),
+                    .may_be_sealed = may_be_sealed(item),
                     .in_order = item.range.from > last_};
     last_ = item.range.to;
     std::optional<std::uint32_t> group;
@@ -115,17 +120,22 @@ ItemFacts FactTaker::take(const Item& item) {
     return facts;
 }
 
-// Reasoning belongs to all that it led to; without it only calls belong together.
+// Reasoning belongs to what it led to, up to the next reasoning; calls that wait for their results
+// belong together with all that was said beside them.
 std::optional<std::uint32_t> Row::joined_by(const Item& item) const {
     const Shape& shape = item.message.shape;
     if (!group_ || format_ != item.message.format || !can_stand_in_row(item)) return std::nullopt;
-    return reasoned_ || shape.reasoning || !shape.calls.empty() ? group_ : std::nullopt;
+    if (shape.reasoning) return calls_ || !led_ ? group_ : std::nullopt;
+    return reasoned_ || !shape.calls.empty() ? group_ : std::nullopt;
 }
 
 void Row::add(const Item& item, std::uint32_t group) {
     const Shape& shape = item.message.shape;
     const bool goes_on = group_ == group && joined_by(item);
+    const bool only_reasons = shape.reasoning && shape.calls.empty() && !shape.text;
     reasoned_ = shape.reasoning || (goes_on && reasoned_);
+    calls_ = !shape.calls.empty() || (goes_on && calls_);
+    led_ = !only_reasons || (goes_on && led_);
     format_ = item.message.format;
     if (can_stand_in_row(item) && (reasoned_ || !shape.calls.empty()))
         group_ = group;

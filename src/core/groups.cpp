@@ -106,7 +106,7 @@ bool add_groups(Scan& scan, const std::vector<bool>* borders) {
         group.reasoning |= facts.reasoning;
         group.tokens += facts.tokens;
         scan.pins |= facts.pinned;
-        scan.bare |= facts.bare;
+        scan.may_be_sealed |= facts.may_be_sealed;
     }
     return true;
 }

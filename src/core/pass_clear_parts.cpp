@@ -79,7 +79,7 @@ PassResult clear_media(const PassInput& input, std::size_t keep_turns, std::size
             if (media == 0) continue;
             const bool kept = seen < keep;
             seen += media;
-            if (kept || g >= border || input.shields[g] != Shield::none) continue;
+            if (kept || g >= border || input.shields[g] > Shield::stays) continue;
             if (input.treatments[i] > Treatment::cleared) continue;
             PlannedEdit edit;
             edit.treatment = Treatment::cleared;

@@ -46,7 +46,7 @@ PassResult clear(const PassInput& input, const ToolChoice& choice) {
             if (calls == 0) continue;
             const std::size_t kept = g >= border && uses < keep ? keep - uses : 0;
             uses += calls;
-            if (input.shields[g] != Shield::none || kept >= calls) continue;
+            if (input.shields[g] > Shield::stays || kept >= calls) continue;
             if (is_cleared(input, i, "tool input")) continue;
             if (choice.min_tokens && input.tokens[i] < *choice.min_tokens) continue;
             candidates.push_back({i, kept});

@@ -51,7 +51,7 @@ Candidates find_candidates(const PassInput& input, const Options& options) {
             const std::size_t before = uses;
             uses += results;
             const std::size_t kept = g >= border && before < keep ? keep - before : 0;
-            if (input.shields[g] != Shield::none || kept >= results) continue;
+            if (input.shields[g] > Shield::stays || kept >= results) continue;
             if (is_cleared(input, i, "tool output")) continue;
             if (options.min_tokens && input.tokens[i] < *options.min_tokens) continue;
             if (kept > 0) out.partly_kept.emplace_back(i, kept);

@@ -283,8 +283,10 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     if (!outline.refusal.empty() || outline.used <= limit) return;
     PAL_ASSERT(!outline.stale);
     const std::vector<PolicyPass> passes = last_resort(target);
+    Policy bare = policy;
+    bare.protect.run_start = false;
     for (int round = 0; round < rounds_max; ++round)
-        if (!run_round(outline, input, policy, passes, limit)) break;
+        if (!run_round(outline, input, bare, passes, limit)) break;
     if (looks_again) run_counts_due(outline, input, policy, {});
 }
 

@@ -109,7 +109,7 @@ void PlanDraft::keep_reachable(PassResult& result) const {
         const std::size_t g = group_of(groups_, edit.item);
         if (g >= groups_.size() || groups_[g].first > edit.item) return true;
         if (items_[edit.item].kind == ItemKind::summary) return true;
-        const Shield most = edit.treatment == Treatment::shortened ? Shield::kept : Shield::none;
+        const Shield most = edit.treatment == Treatment::shortened ? Shield::kept : Shield::stays;
         return shields_[g] > most || treatments_[edit.item] > edit.treatment;
     });
 }

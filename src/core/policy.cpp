@@ -182,23 +182,29 @@ Result<void> check_targets(const Policy& policy) {
     return {};
 }
 
-bool needs_all(const Trigger& trigger) {
-    return trigger.kind == Trigger::Kind::all || std::ranges::any_of(trigger.parts, needs_all);
+// Nothing else than these can fire it.
+bool fires_by(const Trigger& trigger, std::string_view name) {
+    if (trigger.kind == Trigger::Kind::condition) return trigger.name == name;
+    return trigger.kind == Trigger::Kind::any &&
+           std::ranges::all_of(trigger.parts,
+                               [&](const Trigger& part) { return fires_by(part, name); });
 }
 
 // What is done in the background comes before what a turn must wait for, or never.
 Result<void> check_levels(const Policy& policy) {
-    if (needs_all(policy.hard) || needs_all(policy.soft)) return {};
-    const auto soft = trigger_tokens(policy.soft, 0), hard = trigger_tokens(policy.hard, 0);
-    const auto soft_share = trigger_tokens(policy.soft, any_window),
-               hard_share = trigger_tokens(policy.hard, any_window);
-    const bool in_tokens = soft && hard && *soft > *hard;
-    const bool in_shares = !soft && !hard && soft_share && hard_share && *soft_share > *hard_share;
-    if (!in_tokens && !in_shares) return {};
-    return fail(ErrorCode::invalid_request,
-                "the soft trigger is above the hard one: it would never be first; give \"soft\" "
-                "the smaller number",
-                "triggers.soft");
+    if (policy.strategy != "own") return {};  // The strategy object has rules of its own.
+    for (const auto& [name, window] :
+         {std::pair<std::string_view, std::uint64_t>{"tokens", 0}, {"window_share", any_window}}) {
+        if (!fires_by(policy.soft, name) || !fires_by(policy.hard, name)) continue;
+        const auto soft = trigger_tokens(policy.soft, window),
+                   hard = trigger_tokens(policy.hard, window);
+        if (!soft || !hard || *soft <= *hard) continue;
+        return fail(ErrorCode::invalid_request,
+                    "the soft trigger is above the hard one: it would never be first; give "
+                    "\"soft\" the smaller number",
+                    "triggers.soft");
+    }
+    return {};
 }
 
 Result<void> check_does_something(const Policy& policy, const JsonValue& root) {

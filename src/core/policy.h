@@ -39,6 +39,7 @@ struct PolicyPass {
 struct Protect {
     std::size_t turns = 0, tool_uses = 0;  // the newest so many
     bool first_user = false;
+    bool run_start = true;  // where the newest run of calls can begin; not for the last resort
     std::vector<Role> roles = {Role::system};
     std::vector<std::string> tools = {};  // lower case
     std::function<bool(const Item&)> predicate = {};

@@ -26,7 +26,7 @@ struct ItemFacts {
     bool starts_turn : 1 = false;
     bool answers : 1 = false;           // an assistant's message without calls
     bool results : 1 = false;           // it carries results of tools
-    bool bare : 1 = false;              // an assistant's, with nothing that its shape knows of
+    bool may_be_sealed : 1 = false;     // a provider's own compaction may be in it
     bool in_order : 1 = true;           // its seqs are behind those of the item before
     bool closes_elsewhere : 1 = false;  // it answers calls of other groups as well
 };
@@ -63,6 +63,8 @@ public:
 private:
     std::optional<std::uint32_t> group_;
     bool reasoned_ = false;
+    bool calls_ = false;  // there are some that somebody must answer
+    bool led_ = false;    // to something beside reasoning
     FormatId format_ = {};
 };
 
@@ -89,10 +91,10 @@ struct Scan {
     std::span<const ItemFacts> facts = {};  // by item
     std::vector<Group> groups = {};
     std::vector<Turn> turns = {};
-    std::size_t live = 0;  // only from this group on can one be open
-    bool in_order = true;  // items stand in the order of their seqs
-    bool pins = false;     // there is one
-    bool bare = false;     // there is one
+    std::size_t live = 0;        // only from this group on can one be open
+    bool in_order = true;        // items stand in the order of their seqs
+    bool pins = false;           // there is one
+    bool may_be_sealed = false;  // one may be
 };
 // `known` are the facts of the items, if they are kept with them (Items::facts).
 Scan scan_items(std::span<const Item> items, std::span<const ItemFacts> known = {});

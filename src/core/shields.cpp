@@ -68,9 +68,9 @@ std::size_t calls_in(std::span<const Item> items, const Group& group) {
 // The newest group that holds a provider's own compaction: what came before it may be told nowhere
 // else. It stands for the older ones too.
 std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const MessageTools* tools) {
-    for (std::size_t g = scan.groups.size(); scan.bare && tools && g-- > 0;)
+    for (std::size_t g = scan.groups.size(); scan.may_be_sealed && tools && g-- > 0;)
         for (std::size_t i = scan.groups[g].first; i <= scan.groups[g].last; ++i)
-            if (scan.facts[i].bare && tools->is_sealed_past(items[i].message)) return g;
+            if (scan.facts[i].may_be_sealed && tools->is_sealed_past(items[i].message)) return g;
     return scan.groups.size();
 }
 
@@ -129,7 +129,7 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
     if (const std::size_t start = start_of_run(items, scan); start < groups.size())
-        out[start] = std::max(out[start], Shield::kept);
+        if (protect.run_start) out[start] = std::max(out[start], Shield::stays);
     if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
         out[sealed] = Shield::verbatim;
     return out;
