@@ -128,8 +128,8 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
-    if (const std::size_t start = start_of_run(items, scan); start < groups.size())
-        if (protect.run_start) out[start] = std::max(out[start], Shield::stays);
+    const std::size_t start = protect.run_start ? start_of_run(items, scan) : groups.size();
+    if (start < groups.size()) out[start] = std::max(out[start], Shield::stays);
     if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
         out[sealed] = Shield::verbatim;
     return out;

@@ -30,15 +30,8 @@ ReplyUsage reply_usage(const Usage& usage) {
             .reasoning_tokens = usage.reasoning};
 }
 
-// The official clients count their attempts; 0 is the first.
-bool says_repeat(const HttpRequest& request) {
-    const std::string_view count = request.header("x-stainless-retry-count");
-    return !count.empty() && count != "0";
-}
-
 // The key of the newest turn with this digest that may not have been answered to its client; empty:
-// there is none.
-// `lately`: an attempt runs, or its client left before it had the answer.
+// there is none. `lately`: an attempt runs, or its client left before it had the answer.
 Result<std::string> find_key(Memory& memory, const ConversationId& name, std::string_view digest,
                              bool lately) {
     const auto entries = memory.log(

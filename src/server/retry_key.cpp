@@ -41,9 +41,13 @@ bool counts_attempts(const HttpRequest& request) {
     return request.headers.find(attempts).has_value();
 }
 
-bool may_repeat(const HttpRequest& request) {
+bool says_repeat(const HttpRequest& request) {
     const std::string_view count = request.header(attempts);
-    return request.headers.find("Idempotency-Key") || (!count.empty() && count != "0");
+    return !count.empty() && count != "0";
+}
+
+bool may_repeat(const HttpRequest& request) {
+    return request.headers.find("Idempotency-Key") || says_repeat(request);
 }
 
 Result<void> find_retry_key(Call& call, RetryOf what) {

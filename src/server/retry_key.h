@@ -14,6 +14,9 @@ namespace palimpsest {
 // Whether the client counts its attempts, so that a repeat does no harm.
 bool counts_attempts(const HttpRequest& request);
 
+// Whether it says by that count that it is not the first.
+bool says_repeat(const HttpRequest& request);
+
 // Whether it says that it may be a repeat: by a key, or by the count of its attempts.
 bool may_repeat(const HttpRequest& request);
 
