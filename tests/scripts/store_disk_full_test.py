@@ -9,14 +9,19 @@ from fault_run import KINDS, Folder, dump, program, report
 SMALL, LARGE = "400k", "8m"
 
 
-def erase_when_full(folder):
-    """Removing needs space too: it is refused as no_space, says what to do, and works afterwards."""
+def small_store(folder, url):
+    """A disk of 2 MB with 300 messages of 1 KB on it: the program, and the words that name the store."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)
-    pal = [os.path.join(sys.argv[1], "pal")]
-    store = ["--store", f"sqlite:{folder}/store.db"]
+    pal, store = [os.path.join(sys.argv[1], "pal")], ["--store", url]
     lines = "\n".join(['{"role":"user","content":"%s"}' % ("x" * 1000)] * 300)
     subprocess.run(pal + ["append", "a"] + store, input=lines.encode(), check=True,
                    stdout=subprocess.DEVNULL)
+    return pal, store
+
+
+def erase_when_full(folder):
+    """Removing needs space too: it is refused as no_space, says what to do, and works afterwards."""
+    pal, store = small_store(folder, f"sqlite:{folder}/store.db")
     filler, failures = os.path.join(folder, "filler"), []
     for left, advice in ((0, "free some space"), (4, "free some space"),
                          (60, "free some outside the store first")):
@@ -36,12 +41,7 @@ def erase_when_full(folder):
 
 def backup_when_full(kind, folder):
     """There is no room for a second one of it: refused as no_space, and nothing is left behind."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], check=True)
-    pal = [os.path.join(sys.argv[1], "pal")]
-    store = ["--store", f"{kind}:{folder}/store"]
-    lines = "\n".join(['{"role":"user","content":"%s"}' % ("x" * 1000)] * 300)
-    subprocess.run(pal + ["append", "a"] + store, input=lines.encode(), check=True,
-                   stdout=subprocess.DEVNULL)
+    pal, store = small_store(folder, f"{kind}:{folder}/store")
     free = os.statvfs(folder)
     with open(os.path.join(folder, "filler"), "wb") as file:
         file.write(bytes(max(0, free.f_bavail * free.f_frsize - 200 * 1024)))
