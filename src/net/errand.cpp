@@ -108,7 +108,7 @@ void Errand::park_until(Time until) {
 }
 
 void Errand::give_way() {
-    loop_.post([bell = bell_] {
+    loop_.post_last([bell = bell_] {
         if (*bell) (*bell)->wake();
     });
     park_until();

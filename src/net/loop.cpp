@@ -84,6 +84,7 @@ struct Loop::Engine {
     // Of that thread: when what, and what it posted itself.
     std::multimap<Clock::time_point, Callback> timers;
     std::vector<Callback> later;
+    std::vector<Callback> last;
 
     std::mutex mutex;  // guards all below
     bool closed = false;
@@ -165,11 +166,12 @@ void Loop::Engine::run_posted() {
 }
 
 // What others have posted comes before what got ready: it may be what a client that comes then was
-// promised. What this thread has posted comes behind it: so it gives way.
+// promised. What this thread has posted comes behind it: so it gives way. What is posted while the
+// last ones are called has the next turn, or they could keep it for themselves.
 void Loop::Engine::turn() {
     std::array<epoll_event, events_at_once> events;
     std::vector<Callback> own = std::exchange(later, {});
-    const int longest = sleep_ms(own.empty());
+    const int longest = sleep_ms(own.empty() && last.empty());
     const int count = ::epoll_wait(epoll.number, events.data(), events.size(), longest);
     asleep = false;
     run_posted();
@@ -178,6 +180,8 @@ void Loop::Engine::turn() {
         if (event.data.ptr != nullptr) dispatch(*static_cast<Place*>(event.data.ptr), event.events);
     }
     for (Callback& callback : own) call(std::move(callback));
+    std::vector<Callback> ending = std::exchange(last, {});
+    for (Callback& callback : ending) call(std::move(callback));
     run_timers();
 }
 
@@ -235,8 +239,8 @@ void Loop::Engine::close() {
     const std::scoped_lock lock(mutex);
     closed = true;
     dropped.swap(posted);
-    for (Callback& callback : later) dropped.push_back(std::move(callback));
-    later.clear();
+    for (std::vector<Callback>* const own : {&later, &last})
+        for (Callback& callback : std::exchange(*own, {})) dropped.push_back(std::move(callback));
     due.swap(timers);
     forgotten.swap(left);
     for (Place* const place : places)
@@ -263,6 +267,10 @@ void Loop::stop() {
 
 void Loop::post(Callback callback) {
     engine_->post(std::move(callback));
+}
+
+void Loop::post_last(Callback callback) {
+    engine_->last.push_back(std::move(callback));
 }
 
 void Loop::after_ms(int delay, Callback callback) {

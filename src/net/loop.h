@@ -26,6 +26,8 @@ public:
     // Later: what other threads post comes before what gets ready from then on, what the loop's own
     // thread posts comes behind what is ready now.
     void post(Callback callback);
+    // On the loop's thread: behind all that was ready when this turn of the loop began.
+    void post_last(Callback callback);
     void after_ms(int delay, Callback callback);
 
 private:

@@ -68,6 +68,28 @@ TEST(loop, what_is_posted_inside_comes_behind_what_is_ready) {
     EXPECT_EQ(order, "aaAA");
 }
 
+TEST(loop, what_is_posted_last_ends_the_turn_and_what_that_posts_has_the_next) {
+    Loop loop;
+    Pair one, two;
+    Watch first(loop, one.ends[0]), second(loop, two.ends[0]);
+    std::string order;
+    const auto tell = [&] {
+        order += 'r';
+        loop.post([&order] { order += 'p'; });
+        loop.post_last([&] {
+            order += 'l';
+            loop.post_last([&order] { order += 'L'; });
+        });
+    };
+    first.wait(Readiness::read, tell);
+    second.wait(Readiness::read, tell);
+    one.say('x');
+    two.say('x');
+    loop.after_ms(20, [&] { loop.stop(); });
+    loop.run();
+    EXPECT_EQ(order, "rrllppLL");
+}
+
 TEST_F(watched_pair, what_others_post_comes_before_what_gets_ready_behind_it) {
     std::string order;
     watch.wait(Readiness::read, [&] {
