@@ -9,6 +9,75 @@ namespace {
 
 constexpr int depth_max = 256;
 
+// The keywords of one schema. It is walked once for all of them: a schema has few, and each value
+// is held against many.
+class Keywords {
+public:
+    enum Word : std::uint8_t {
+        ref,
+        any_of,
+        one_of,
+        all_of,
+        type,
+        only,
+        choice,
+        required,
+        properties,
+        others,
+        items,
+        min_items,
+        max_items,
+        min_length,
+        max_length,
+        minimum,
+        maximum,
+        above,
+        below,
+    };
+
+    explicit Keywords(JsonValue schema) : schema_(schema) {
+        for (const JsonMember member : schema.members()) {
+            const auto named = std::ranges::find(names, member.key);
+            if (named == std::end(names)) continue;
+            std::uint32_t& place = places_[named - std::begin(names)];
+            if (place == nowhere) place = member.value.place();
+        }
+    }
+
+    std::optional<JsonValue> find(Word word) const {
+        const std::uint32_t place = places_[word];
+        return place == nowhere ? std::nullopt : std::optional(schema_.at_place(place));
+    }
+    JsonValue schema() const { return schema_; }
+
+private:
+    static constexpr std::string_view names[] = {
+        "$ref",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "type",
+        "const",
+        "enum",
+        "required",
+        "properties",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+    };
+    static constexpr std::uint32_t nowhere = 0;  // the root, which is nobody's member
+
+    JsonValue schema_;
+    std::uint32_t places_[std::size(names)] = {};
+};
+
 bool is_integer(JsonValue value) {
     return value.kind() == JsonKind::number &&
            value.raw().find_first_of(".eE") == std::string_view::npos;
@@ -28,17 +97,17 @@ std::string join(const std::vector<std::string>& words, std::string_view between
     return out;
 }
 
-std::vector<std::string> types_of(JsonValue schema) {
+std::vector<std::string> types_of(const Keywords& schema) {
     std::vector<std::string> types;
-    const std::optional<JsonValue> type = schema.find("type");
+    const std::optional<JsonValue> type = schema.find(Keywords::type);
     if (type && type->is_string()) types.emplace_back(type->string());
     if (type)
         for (const JsonValue one : type->elements()) types.emplace_back(one.string());
     return types;
 }
 
-bool fits_type(JsonValue schema, JsonValue value) {
-    const std::optional<JsonValue> type = schema.find("type");
+bool fits_type(const Keywords& schema, JsonValue value) {
+    const std::optional<JsonValue> type = schema.find(Keywords::type);
     if (!type) return true;
     if (type->is_string()) return has_type(value, type->string());
     if (type->size() == 0) return true;
@@ -88,13 +157,17 @@ public:
     explicit Checker(const SchemaScope& scope) : scope_(scope) {}
 
     Result<void> check(JsonValue schema, JsonValue value, const Where& where, int depth) {
-        if (depth > depth_max) return wrong(where, "has a schema that refers to itself");
         PAL_TRY(resolved, resolve(schema, where));
-        schema = resolved;
-        if (schema.boolean() == false) return wrong(where, "must not be there");
-        for (const std::string_view word : {"anyOf", "oneOf"})
+        return check(resolved, value, where, depth);
+    }
+
+private:
+    Result<void> check(const Keywords& schema, JsonValue value, const Where& where, int depth) {
+        if (depth > depth_max) return wrong(where, "has a schema that refers to itself");
+        if (schema.schema().boolean() == false) return wrong(where, "must not be there");
+        for (const Keywords::Word word : {Keywords::any_of, Keywords::one_of})
             if (const auto any = schema.find(word)) PAL_CHECK(check_any(*any, value, where, depth));
-        if (const auto all = schema.find("allOf"))
+        if (const auto all = schema.find(Keywords::all_of))
             for (const JsonValue one : all->elements())
                 PAL_CHECK(check(one, value, where, depth + 1));
         PAL_CHECK(check_type(schema, value, where));
@@ -104,17 +177,17 @@ public:
         return check_scalar(schema, value, where);
     }
 
-private:
     std::unexpected<Error> wrong(const Where& where, const std::string& what) const {
         std::string place = where.text();
         const std::string name = place.empty() ? std::string(scope_.whole) : "'" + place + "'";
         return fail(ErrorCode::invalid_request, name + " " + what, std::move(place));
     }
 
-    Result<JsonValue> resolve(JsonValue schema, const Where& where) const {
+    Result<Keywords> resolve(JsonValue schema, const Where& where) const {
         for (int hops = 0; hops < depth_max; ++hops) {
-            const auto ref = schema.find("$ref");
-            if (!ref || !ref->is_string()) return schema;
+            const Keywords words(schema);
+            const auto ref = words.find(Keywords::ref);
+            if (!ref || !ref->is_string()) return words;
             const auto named = scope_.find ? scope_.find(ref->string()) : std::nullopt;
             if (!named)
                 return wrong(where, "has a schema that refers to " + std::string(ref->string()) +
@@ -124,16 +197,16 @@ private:
         return wrong(where, "has a schema that refers to itself");
     }
 
-    Result<void> check_type(JsonValue schema, JsonValue value, const Where& where) const {
+    Result<void> check_type(const Keywords& schema, JsonValue value, const Where& where) const {
         if (fits_type(schema, value)) return {};
         return wrong(where,
                      "must be of type " + join(types_of(schema), " or ") + ", not " + found(value));
     }
 
-    Result<void> check_choice(JsonValue schema, JsonValue value, const Where& where) const {
-        if (const auto only = schema.find("const"); only && !same_value(*only, value))
+    Result<void> check_choice(const Keywords& schema, JsonValue value, const Where& where) const {
+        if (const auto only = schema.find(Keywords::only); only && !same_value(*only, value))
             return wrong(where, "must be " + std::string(only->raw()));
-        const std::optional<JsonValue> allowed = schema.find("enum");
+        const std::optional<JsonValue> allowed = schema.find(Keywords::choice);
         if (!allowed) return {};
         std::vector<std::string> words;
         for (const JsonValue one : allowed->elements()) {
@@ -159,8 +232,9 @@ private:
         return wrong(where, "must be of type " + join(types, " or ") + ", not " + found(value));
     }
 
-    Result<void> check_object(JsonValue schema, JsonValue value, const Where& where, int depth) {
-        if (const std::optional<JsonValue> required = schema.find("required"))
+    Result<void> check_object(const Keywords& schema, JsonValue value, const Where& where,
+                              int depth) {
+        if (const std::optional<JsonValue> required = schema.find(Keywords::required))
             for (const JsonValue name : required->elements())
                 if (!value.find(name.string()))
                     return wrong({&where, name.string()}, "is required");
@@ -169,23 +243,24 @@ private:
         return {};
     }
 
-    Result<void> check_member(JsonValue schema, const JsonMember& member, const Where& where,
+    Result<void> check_member(const Keywords& schema, const JsonMember& member, const Where& where,
                               int depth) {
         const Where place{&where, member.key};
-        const std::optional<JsonValue> properties = schema.find("properties");
+        const std::optional<JsonValue> properties = schema.find(Keywords::properties);
         const std::optional<JsonValue> known =
             properties ? properties->find(member.key) : std::optional<JsonValue>();
         if (known) return check(*known, member.value, place, depth + 1);
-        const std::optional<JsonValue> others = schema.find("additionalProperties");
+        const std::optional<JsonValue> others = schema.find(Keywords::others);
         if (!others || others->boolean() == true) return {};
         if (others->is_object()) return check(*others, member.value, place, depth + 1);
         return wrong(place, "is an unknown field; " + known_names(properties));
     }
 
-    Result<void> check_array(JsonValue schema, JsonValue value, const Where& where, int depth) {
-        PAL_CHECK(
-            check_bounds(schema, static_cast<double>(value.size()), "minItems", "maxItems", where));
-        const std::optional<JsonValue> items = schema.find("items");
+    Result<void> check_array(const Keywords& schema, JsonValue value, const Where& where,
+                             int depth) {
+        PAL_CHECK(check_bounds(schema, static_cast<double>(value.size()), Keywords::min_items,
+                               Keywords::max_items, where));
+        const std::optional<JsonValue> items = schema.find(Keywords::items);
         if (!items) return {};
         std::size_t index = 0;
         for (const JsonValue element : value.elements()) {
@@ -195,27 +270,27 @@ private:
         return {};
     }
 
-    Result<void> check_scalar(JsonValue schema, JsonValue value, const Where& where) const {
+    Result<void> check_scalar(const Keywords& schema, JsonValue value, const Where& where) const {
         if (value.is_string())
-            return check_bounds(schema, characters(value.string()), "minLength", "maxLength",
-                                where);
+            return check_bounds(schema, characters(value.string()), Keywords::min_length,
+                                Keywords::max_length, where);
         if (value.kind() != JsonKind::number) return {};
         const std::optional<double> number = value.number();
         if (!number) return wrong(where, "is a number that is out of range");
-        const auto above = schema.find("exclusiveMinimum"), below = schema.find("exclusiveMaximum");
+        const auto above = schema.find(Keywords::above), below = schema.find(Keywords::below);
         if (above && above->number() && *number <= *above->number())
             return wrong(where, "must be greater than " + std::string(above->raw()));
         if (below && below->number() && *number >= *below->number())
             return wrong(where, "must be less than " + std::string(below->raw()));
-        return check_bounds(schema, *number, "minimum", "maximum", where);
+        return check_bounds(schema, *number, Keywords::minimum, Keywords::maximum, where);
     }
 
     // A bound keyword against a size or a number, both as doubles: exact up to 2^53.
-    Result<void> check_bounds(JsonValue schema, double amount, std::string_view low,
-                              std::string_view high, const Where& where) const {
-        const char* const unit = low == "minLength"  ? " characters long"
-                                 : low == "minItems" ? " items long"
-                                                     : "";
+    Result<void> check_bounds(const Keywords& schema, double amount, Keywords::Word low,
+                              Keywords::Word high, const Where& where) const {
+        const char* const unit = low == Keywords::min_length  ? " characters long"
+                                 : low == Keywords::min_items ? " items long"
+                                                              : "";
         const std::optional<JsonValue> least = schema.find(low);
         if (least && amount < least->number().value_or(0))
             return wrong(where, "must be at least " + std::string(least->raw()) + unit);
