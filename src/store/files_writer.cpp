@@ -9,9 +9,6 @@
 namespace palimpsest {
 namespace {
 
-// A group is bounded so that nobody waits long for others' work.
-constexpr std::size_t group_count_max = 256;
-constexpr std::size_t group_bytes_max = 8 << 20;
 // Long enough to spare syncs of many files, short enough to be read back fast.
 constexpr std::uint64_t journal_bytes_max = 8 << 20;
 constexpr std::size_t dirty_logs_max = 1024;
@@ -53,8 +50,6 @@ struct FilesWriter::Waiting {
     const Alone* alone = nullptr;
     std::size_t bytes = 0;
     Result<void> outcome = {};
-    bool done = false;
-    std::condition_variable wake = {};
 };
 
 FilesWriter::FilesWriter(FilesDisk disk, FilesCatalog& catalog, std::shared_mutex& mutex,
@@ -87,46 +82,27 @@ Result<void> FilesWriter::run_alone(const Alone& alone) {
 }
 
 Result<void> FilesWriter::wait_in_line(Waiting& me) {
-    std::unique_lock lock(mutex_);
-    queue_.push_back(&me);
-    me.wake.wait(lock, [&] { return me.done || queue_.front() == &me; });
-    if (me.done) return std::move(me.outcome);
-    const std::deque<Waiting*> candidates(
-        queue_.begin(),
-        queue_.begin() + static_cast<std::ptrdiff_t>(std::min(queue_.size(), group_count_max)));
-    lock.unlock();
-    std::vector<Waiting*> done;
-    do_group(candidates, done);
-    lock.lock();
-    // The others go first; the place at the front is kept until the checkpoint is done.
-    queue_.erase(queue_.begin() + 1, queue_.begin() + static_cast<std::ptrdiff_t>(done.size()));
-    for (Waiting* waiting : done) {
-        waiting->done = true;
-        if (waiting != &me) waiting->wake.notify_one();
-    }
-    lock.unlock();
-    checkpoint_if_due();
-    lock.lock();
-    queue_.pop_front();
-    if (!queue_.empty()) queue_.front()->wake.notify_one();
+    line_.pass(
+        me, [this](std::span<Waiting* const> waiting) { return do_group(waiting); },
+        [this] { checkpoint_if_due(); });
     return std::move(me.outcome);
 }
 
 // Takes from the front as many as can share a change; at least one.
-void FilesWriter::do_group(std::deque<Waiting*> candidates, std::vector<Waiting*>& done) {
+std::size_t FilesWriter::do_group(std::span<Waiting* const> candidates) {
     FilesChange change;
     std::vector<Waiting*> shared;
-    std::size_t bytes = 0;
+    std::size_t taken = 0, bytes = 0;
     for (Waiting* waiting : candidates) {
-        if (!done.empty() && bytes + waiting->bytes > group_bytes_max) break;
+        if (taken > 0 && bytes + waiting->bytes > write_group_bytes) break;
         auto staged = waiting->join ? (*waiting->join)(change) : Staged::must_be_alone;
         if (staged && *staged == Staged::must_be_alone) {
-            if (!done.empty()) break;
+            if (taken > 0) break;
             waiting->outcome = (*waiting->alone)();
-            return done.push_back(waiting);
+            return 1;
         }
         bytes += waiting->bytes;
-        done.push_back(waiting);
+        ++taken;
         if (staged)
             shared.push_back(waiting);
         else
@@ -136,13 +112,14 @@ void FilesWriter::do_group(std::deque<Waiting*> candidates, std::vector<Waiting*
     const bool settled = outcome || outcome.error().code == ErrorCode::outcome_unknown;
     if (settled || shared.size() == 1) {
         for (Waiting* waiting : shared) waiting->outcome = outcome;
-        return;
+        return taken;
     }
     for (Waiting* waiting : shared) {
         FilesChange own;
         const auto staged = (*waiting->join)(own);
         waiting->outcome = staged ? commit(own) : std::unexpected(staged.error());
     }
+    return taken;
 }
 
 // ---- one change ---------------------------------------------------------------------------------

@@ -1,8 +1,6 @@
-// The one writer of a files store, and the queue in front of it: group commit without a thread.
-//
-// A caller takes its place in the queue. Whoever is at the front lets all who wait add to one
-// change, makes it durable with one sync of the journal, and wakes them with their own results.
-// Work that cannot share a change (a log is made, goes, or is written anew) is done alone.
+// The one writer of a files store. Those who wait in front of it (see write_line.h) add to one
+// change, which is made durable with one sync of the journal. Work that cannot share a change (a
+// log is made, goes, or is written anew) is done alone.
 //
 // Order of one commit: the bytes go into the files of the logs, unsynced; then into the journal,
 // which is synced; then memory follows. So what memory shows is durable, a full disk is noticed
@@ -14,10 +12,7 @@
 // synced, and a new journal begun.
 #pragma once
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -27,6 +22,7 @@
 #include "store/files_journal.h"
 #include "store/files_keyed.h"
 #include "store/store_lock.h"
+#include "store/write_line.h"
 
 namespace palimpsest {
 
@@ -81,7 +77,7 @@ public:
 private:
     struct Waiting;
     Result<void> wait_in_line(Waiting& me);
-    void do_group(std::deque<Waiting*> candidates, std::vector<Waiting*>& done);
+    std::size_t do_group(std::span<Waiting* const> waiting);
     Result<void> get_ready();
     Result<void> write_files(const FilesChange& change);
     Result<void> make_durable(const FilesChange& change);
@@ -98,8 +94,7 @@ private:
     std::shared_mutex& catalog_mutex_;
     const FilesSync sync_;
     const StoreLock& lock_;
-    std::mutex mutex_;
-    std::deque<Waiting*> queue_;
+    WriteLine<Waiting> line_;
     // What follows belongs to whoever is at the front.
     bool distrusted_ = false, closed_ = false, unsynced_ = false;
     std::set<LogId> dirty_logs_;

@@ -1,14 +1,10 @@
 #include "store/sqlite_writer.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace palimpsest {
 namespace {
 
-// A group is bounded so that nobody waits long for others' work.
-constexpr std::size_t group_count_max = 256;
-constexpr std::size_t group_bytes_max = 8 << 20;
 // About 8 MiB of WAL: long enough to spare syncs, short enough to be read and written back fast.
 constexpr std::int64_t checkpoint_pages = 1000;
 // Readers hold a snapshot for as long as one call; whoever holds one longer is not waited for.
@@ -21,8 +17,6 @@ struct SqliteWriter::Waiting {
     std::size_t bytes = 0;
     bool purge = false;
     Result<void> outcome = {};
-    bool done = false;
-    std::condition_variable wake = {};
 };
 
 SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync,
@@ -47,41 +41,19 @@ Result<void> SqliteWriter::run_and_purge(const Work& work) {
 
 Result<void> SqliteWriter::wait_in_line(const Work& work, std::size_t bytes, bool purge) {
     Waiting me{.work = &work, .bytes = bytes, .purge = purge};
-    std::unique_lock lock(mutex_);
-    queue_.push_back(&me);
-    me.wake.wait(lock, [&] { return me.done || queue_.front() == &me; });
-    if (me.done) return std::move(me.outcome);
-
-    const std::size_t size = group_size();
-    const std::vector<Waiting*> group(queue_.begin(),
-                                      queue_.begin() + static_cast<std::ptrdiff_t>(size));
-    lock.unlock();
-    do_group(group);
-    bool purge_now = false;
-    for (const Waiting* waiting : group) purge_now = purge_now || waiting->purge;
-    if (purge_now) empty_wal();  // Before anybody is told that it is gone.
-    lock.lock();
-    // The others go first; the place at the front is kept until the checkpoint is done.
-    queue_.erase(queue_.begin() + 1, queue_.begin() + static_cast<std::ptrdiff_t>(size));
-    for (Waiting* waiting : group) {
-        waiting->done = true;
-        if (waiting != &me) waiting->wake.notify_one();
-    }
-    lock.unlock();
-    checkpoint_if_due();
-    lock.lock();
-    queue_.pop_front();
-    if (!queue_.empty()) queue_.front()->wake.notify_one();
+    line_.pass(
+        me, [this](std::span<Waiting* const> waiting) { return lead(waiting); },
+        [this] { checkpoint_if_due(); });
     return std::move(me.outcome);
 }
 
-std::size_t SqliteWriter::group_size() const {
-    std::size_t size = 1, bytes = queue_.front()->bytes;
-    while (size < queue_.size() && size < group_count_max) {
-        bytes += queue_[size]->bytes;
-        if (bytes > group_bytes_max) break;
-        ++size;
-    }
+std::size_t SqliteWriter::lead(std::span<Waiting* const> waiting) {
+    std::size_t size = 1, bytes = waiting.front()->bytes;
+    while (size < waiting.size() && (bytes += waiting[size]->bytes) <= write_group_bytes) ++size;
+    const std::span<Waiting* const> group = waiting.first(size);
+    do_group(group);
+    // Before anybody is told that it is gone.
+    if (std::ranges::any_of(group, &Waiting::purge)) empty_wal();
     return size;
 }
 

@@ -1,9 +1,6 @@
-// The one connection that writes, and the queue in front of it: group commit without a thread.
-//
-// A caller takes its place in the queue. Whoever is at the front does the work of all who wait, in
-// one transaction with one sync, and wakes them with their own results. Work that fails does not
-// harm the others of its group: it writes nothing, or everything is rolled back and each one is
-// done alone.
+// The one connection that writes. Who waits in front of it has its work done in one transaction
+// with one sync (see write_line.h). Work that fails does not harm the others of its group: it
+// writes nothing, or everything is rolled back and each one is done alone.
 //
 // This connection alone checkpoints. (SQLite before 3.51.3 can corrupt a file when two connections
 // do so at the same moment.)
@@ -13,16 +10,14 @@
 // it takes another write.
 #pragma once
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
 #include "store/sqlite_schema.h"
 #include "store/store_lock.h"
+#include "store/write_line.h"
 
 namespace palimpsest {
 
@@ -51,15 +46,14 @@ public:
 private:
     struct Waiting;
     Result<void> wait_in_line(const Work& work, std::size_t bytes, bool purge);
-    std::size_t group_size() const;
+    std::size_t lead(std::span<Waiting* const> waiting);
     void do_group(std::span<Waiting* const> group);
     bool do_together(std::span<Waiting* const> group);
     Result<void> get_ready();
     void empty_wal();
     void checkpoint_if_due();
 
-    std::mutex mutex_;
-    std::deque<Waiting*> queue_;
+    WriteLine<Waiting> line_;
     // What follows belongs to whoever is at the front.
     std::unique_ptr<SqliteDatabase> db_;
     std::string path_;
