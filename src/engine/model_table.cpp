@@ -1,11 +1,12 @@
 #include "engine/model_table.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t warned_max = 1000;  // Names come from clients.
+constexpr std::size_t names_max = 1000;  // Names come from clients.
 
 // What is not said is as in the built-in row that the name would have had.
 ModelSpec row_of(const OwnModel& own) {
@@ -47,17 +48,23 @@ ModelTable::ModelTable(std::vector<OwnModel> own, Warn warn)
 }
 
 const ModelSpec& ModelTable::find(std::string_view name) const {
+    {
+        const std::shared_lock lock(mutex_);
+        if (const auto found = found_.find(name); found != found_.end()) return *found->second;
+    }
     const ModelMatch match = find_model(name, rows_);
-    if (!match.known && !name.empty()) warn_once(name);
+    const bool is_new = remember(name, *match.spec);
+    if (is_new && !match.known && !name.empty()) warn(name);
     return *match.spec;
 }
 
-void ModelTable::warn_once(std::string_view name) const {
+bool ModelTable::remember(std::string_view name, const ModelSpec& spec) const {
+    const std::unique_lock lock(mutex_);
+    return found_.size() < names_max && found_.emplace(name, &spec).second;
+}
+
+void ModelTable::warn(std::string_view name) const {
     if (!warn_) return;
-    {
-        const std::lock_guard lock(mutex_);
-        if (warned_.size() >= warned_max || !warned_.emplace(name).second) return;
-    }
     const ModelSpec& spec = *find_model(name).spec;
     warn_("the model '" + std::string(name) + "' is not known: its window is taken to be " +
           std::to_string(spec.window_tokens) +

@@ -2,8 +2,8 @@
 // before it. Warns of each unknown model once.
 #pragma once
 #include <functional>
-#include <mutex>
-#include <set>
+#include <map>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,13 +25,15 @@ public:
     ModelMatch match(std::string_view name) const { return find_model(name, rows_); }
 
 private:
-    void warn_once(std::string_view name) const;
+    bool remember(std::string_view name, const ModelSpec& spec) const;  // false: no longer new
+    void warn(std::string_view name) const;
 
     const std::vector<OwnModel> own_;  // The rows look into these.
     std::vector<ModelSpec> rows_;
     Warn warn_;
-    mutable std::mutex mutex_;  // Guards warned_.
-    mutable std::set<std::string, std::less<>> warned_;
+    // Names that were asked for: a turn asks for one about twenty times, and a search is long.
+    mutable std::shared_mutex mutex_;
+    mutable std::map<std::string, const ModelSpec*, std::less<>> found_;  // guarded by mutex_
 };
 
 // What the planner asks of a model.
