@@ -127,8 +127,11 @@ Result<void> add_compact(Wishes& parts, const JsonValue& edit) {
 }
 
 Result<void> add_anthropic(Wishes& parts, const JsonValue& management) {
+    if (!management.is_object())
+        return bad("\"context_management\" must be an object", "context_management");
+    PAL_CHECK(under("context_management", only_fields(management, {"edits"})));
     const auto edits = management.find("edits");
-    if (!edits) return {};
+    if (!edits || edits->is_null()) return {};
     if (!edits->is_array()) return bad("\"edits\" must be a list", "context_management");
     for (const JsonValue edit : edits->elements()) {
         const std::string_view type = type_of(edit);

@@ -154,6 +154,29 @@ TEST(request_policy, refuses_what_it_would_not_do) {
             << entry;
 }
 
+TEST(request_policy, refuses_an_unknown_field_beside_the_edits_by_name) {
+    struct Case {
+        const char* management;
+        const char* param;
+    };
+    for (const auto& [management, param] :
+         {Case{R"({"edits":[],"foo":1})", "context_management.foo"},
+          Case{R"({"edit":[{"type":"clear_thinking_20251015"}]})", "context_management.edit"},
+          Case{R"("auto")", "context_management"}, Case{"[]", "context_management"}}) {
+        const auto refused = policy_of_request(
+            R"({"context_management":)" + std::string(management) + "}", FormatId::anthropic);
+        ASSERT_FALSE(refused) << management;
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_request) << management;
+        EXPECT_EQ(refused.error().param, param) << refused.error().message;
+    }
+    for (const char* nothing : {"null", "{}", R"({"edits":[]})", R"({"edits":null})"})
+        EXPECT_EQ(policy_of_request(R"({"context_management":)" + std::string(nothing) + "}",
+                                    FormatId::anthropic)
+                      .value_or("refused"),
+                  "")
+            << nothing;
+}
+
 TEST(request_policy, maps_openais_fields) {
     const auto compaction = policy_of_request(
         R"({"context_management":[{"type":"compaction","compact_threshold":2000}]})",
