@@ -40,6 +40,33 @@ Summary summary_of(const Entry& entry, std::uint32_t index, const Edit& edit) {
     return summary;
 }
 
+// Like a model's (check_summary): not empty, and not longer than what it takes the place of, which
+// pinned messages are no part of. Whether the groups are whole is for the splice to say.
+Result<void> check_own(std::string_view text, Range messages, const View& view,
+                       const Tokenizer& tokenizer) {
+    if (text.find_first_not_of(" \t\r\n") == text.npos)
+        return fail(ErrorCode::invalid_request, "a summary has words", "text");
+    if (messages.to > view.seq)
+        return fail(ErrorCode::invalid_request,
+                    "the range ends at seq " + std::to_string(messages.to.value) +
+                        "; the log ends at seq " + std::to_string(view.seq.value),
+                    "to");
+    std::uint64_t before = 0;
+    bool shown = false;
+    for (const Item& item : view.items) {
+        if (!messages.contains(item.range.from) || item.pinned) continue;
+        before += item.tokens;
+        shown = true;
+    }
+    const std::uint64_t after = tokenizer.count(text);
+    if (shown && after > before)
+        return fail(ErrorCode::invalid_request,
+                    "the summary has " + std::to_string(after) +
+                        " tokens; what it would stand for has " + std::to_string(before),
+                    "text");
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<Summary>> Memory::summaries(const ConversationId& name) {
@@ -74,11 +101,10 @@ Result<std::vector<Summary>> Memory::summaries(const ConversationId& name) {
 
 Result<Compaction> Memory::summarize(const ConversationId& name, Range messages,
                                      std::string_view text, const WriteOptions& write) {
-    if (text.find_first_not_of(" \t\r\n") == text.npos)
-        return fail(ErrorCode::invalid_request, "a summary has words", "text");
     PAL_TRY(header, head(name));
     PAL_TRY(hot, current_view(*state_, header));
     const View view = hot->view();
+    PAL_CHECK(check_own(text, messages, view, *state_->tokenizer));
     Edit edit;
     edit.treatment = Treatment::folded;
     edit.range = messages;

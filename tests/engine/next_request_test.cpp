@@ -248,3 +248,27 @@ TEST(own_summary, of_what_is_not_shown_is_refused) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
 }
+
+TEST(own_summary, of_more_tokens_than_what_it_stands_for_is_refused_with_both_numbers) {
+    Memory memory = memory_with({user("one two three"), assistant("four five"), user("six")});
+    const std::string shown = texts(*memory.view(alice));
+    const auto refused = memory.summarize(alice, {Seq{1}, Seq{2}}, words(40));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+    EXPECT_EQ(refused.error().param, "text");
+    EXPECT_EQ(refused.error().message, "the summary has 42 tokens; what it would stand for has 5");
+    EXPECT_EQ(texts(*memory.view(alice)), shown);
+    EXPECT_TRUE(memory.summarize(alice, {Seq{1}, Seq{2}}, "one to five"));
+}
+
+TEST(own_summary, of_a_range_beyond_the_end_of_the_log_is_refused) {
+    Memory memory = memory_with({user("one " + words(9)), assistant("two"), user("three")});
+    for (const Range range : {Range{Seq{1}, Seq{4}}, Range{Seq{2}, Seq{UINT64_MAX}}}) {
+        const auto refused = memory.summarize(alice, range, "counting");
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+        EXPECT_EQ(refused.error().param, "to");
+        EXPECT_TRUE(refused.error().message.contains("the log ends at seq 3"))
+            << refused.error().message;
+    }
+}

@@ -208,12 +208,13 @@ struct Clocked {
     }
 };
 
-// A first conversation of ann's with a summary.
+// A first conversation of ann's with a summary, which is shorter than what was said.
 void tell_first(Memory& memory, std::string_view summary) {
     ASSERT_TRUE(memory.create(first, {.owner = "ann"}).has_value());
+    ASSERT_TRUE(memory.append(first, {.messages = user(summary)}).has_value());
     std::string list = "[";
-    for (int i = 0; i < 6; ++i)
-        list += (i ? "," : "") +
+    for (int i = 1; i < 6; ++i)
+        list += (i > 1 ? "," : "") +
                 (i % 2 ? assistant("noted") : user("I like tea number " + std::to_string(i)));
     list += "]";
     ASSERT_TRUE(memory.append(first, {.messages = list}).has_value());

@@ -52,7 +52,7 @@ constexpr Step steps[] = {
     {"GET", "/api/v1/conversations/a%2Fb/diff?at=3", ""},
     {"GET", "/api/v1/conversations/a%2Fb/breakdown?model=gpt-4o", ""},
     {"POST", "/api/v1/conversations/a%2Fb/undo", ""},
-    {"POST", "/api/v1/conversations/a%2Fb/summaries", R"({"from":1,"to":2,"text":"one, two"})"},
+    {"POST", "/api/v1/conversations/a%2Fb/summaries", R"({"from":1,"to":2,"text":"one two"})"},
     {"GET", "/api/v1/conversations/a%2Fb/summaries", ""},
     {"GET", "/api/v1/conversations/a%2Fb/view?at=3&format=openai_chat", ""},
     {"POST", "/api/v1/conversations/a%2Fb/fork", R"({"id":"child","at":"here"})"},
