@@ -3,6 +3,7 @@
 // Reasoning is taken out whole (a shortened one is refused by providers), of older turns only.
 // Media become a word in brackets, so that the message still says that something was there.
 #include "core/pass_parameters.h"
+#include "core/placeholder.h"
 
 namespace palimpsest {
 
@@ -60,7 +61,7 @@ PassResult clear_reasoning(const PassInput& input, std::size_t keep) {
             edit.treatment = Treatment::cleared;
             edit.item = i;
             edit.tokens_after = alone ? 0 : input.tokens[i] / 2;
-            edit.reason = "old reasoning";
+            edit.reason = old_reasoning;
             result.edits.push_back(std::move(edit));
         }
     }

@@ -1,4 +1,4 @@
-// The words that stand where a payload was.
+// The words that stand where a payload was, and the reason why reasoning went, which leaves none.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,6 +6,7 @@
 namespace palimpsest {
 
 constexpr std::string_view placeholder_mark = "\u27e6removed: ";
+constexpr std::string_view old_reasoning = "old reasoning";
 
 // "⟦removed: tool output for NAME (call_id=ID); reason=context_compaction⟧"; `what` is "input" or
 // "output". Names and ids that are not known are "tool" and "unknown".

@@ -5,6 +5,7 @@
 // tells it.
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/clock.h"
 #include "base/json_write.h"
@@ -54,15 +55,28 @@ bool add_call_ids(std::set<std::string>& ids, std::string_view text) {
     return found;
 }
 
+// In how many turns thinking was cleared, however many messages the assistant thought in. `items`
+// are those that are left: what begins a turn is not cleared of thinking.
+std::uint64_t thinking_turns(const std::vector<Edit>& edits, std::span<const Item> items) {
+    std::vector<Seq> starts;
+    for (const Item& item : items)
+        if (item.message.shape.starts_turn()) starts.push_back(item.range.from);
+    std::ranges::sort(starts);
+    std::set<std::ptrdiff_t> turns;
+    for (const Edit& edit : edits)
+        if (edit.reason.starts_with(old_reasoning))
+            turns.insert(std::ranges::lower_bound(starts, edit.range.from) - starts.begin());
+    return turns.size();
+}
+
 // A use counts once, whether its input, its output or both were cleared.
-Cleared cleared_by(const std::vector<Edit>& edits) {
-    Cleared cleared;
+Cleared cleared_by(const std::vector<Edit>& edits, std::span<const Item> items) {
+    Cleared cleared{.thinking = thinking_turns(edits, items)};
     std::set<std::string> ids;
     for (const Edit& edit : edits) {
         const std::uint64_t gain =
             edit.before.tokens - std::min(edit.before.tokens, edit.after.tokens);
         if (edit.pass == "clear_reasoning") {
-            ++cleared.thinking;
             cleared.thinking_tokens += gain;
         } else if (edit.treatment == Treatment::folded) {
             ++cleared.folded;
@@ -84,8 +98,8 @@ void write_edit_applied(JsonWriter& out, std::string_view type, std::string_view
 }
 
 // "context_management":{"applied_edits":[...]}
-std::string applied_edits(const std::vector<Edit>& edits) {
-    const Cleared cleared = cleared_by(edits);
+std::string applied_edits(const std::vector<Edit>& edits, std::span<const Item> items) {
+    const Cleared cleared = cleared_by(edits, items);
     std::string list;
     JsonWriter out(list);
     out.begin_array();
@@ -128,7 +142,8 @@ Result<RouteReply> answer_stateful(Call& call, Model& model, const ConversationI
     ask.stateful = true;
     if (!ask.turn.policy.empty())
         ask.extra = [](const Begun& begun) {
-            return applied_edits(begun.compaction ? begun.compaction->edits : std::vector<Edit>());
+            return applied_edits(begun.compaction ? begun.compaction->edits : std::vector<Edit>(),
+                                 begun.view.items);
         };
     return answer_client(call, std::move(ask));
 }
@@ -144,12 +159,13 @@ Result<std::optional<Edited>> edit_request(const Call& call) {
     PAL_TRY(policy, policy_of_request(call.request.body, own_format));
     if (!call.field("context_management")) return std::optional<Edited>();
     std::string body = with_member(call.json->root(), "context_management", std::nullopt);
-    if (policy.empty()) return std::optional(Edited{body, body, applied_edits({})});
+    if (policy.empty()) return std::optional(Edited{body, body, applied_edits({}, {})});
     PAL_TRY(compacted,
             compact_document(body, {.format = own_format, .policy = policy}, *exact_tokenizer()));
     const bool done = compacted.plan.outcome == PlanOutcome::done;
-    return std::optional(Edited{std::move(body), std::move(compacted.json),
-                                applied_edits(done ? compacted.plan.edits : std::vector<Edit>())});
+    return std::optional(Edited{
+        std::move(body), std::move(compacted.json),
+        applied_edits(done ? compacted.plan.edits : std::vector<Edit>(), compacted.plan.items)});
 }
 
 Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited) {

@@ -376,6 +376,30 @@ TEST(gateway_turn, a_tool_use_counts_once_when_its_input_and_its_output_are_clea
     EXPECT_TRUE(gateway.upstream.requests().at(0).body.contains("removed: tool input"));
 }
 
+TEST(gateway_turn, thinking_that_was_cleared_is_counted_by_turns_and_not_by_messages) {
+    const std::string thought =
+        R"({"type":"thinking","thinking":"Where could it be? In the list.","signature":"s"})";
+    const auto looks = [&](const std::string& id) {
+        return R"(,{"role":"assistant","content":[)" + thought + R"(,{"type":"tool_use","id":")" +
+               id + R"(","name":"look","input":{}}]},{"role":"user","content":[{"type":)" +
+               R"("tool_result","tool_use_id":")" + id + R"(","content":"nothing"}]})";
+    };
+    const std::string answers =
+        R"(,{"role":"assistant","content":[)" + thought + R"(,{"type":"text","text":"No."}]},)";
+    const std::string history = user("a") + looks("t1") + looks("t2") + answers + user("b") +
+                                looks("t3") + answers + user("c") + looks("t4") + answers +
+                                user("d");
+    Gateway gateway(FormatId::anthropic,
+                    {says(FormatId::anthropic, "one"), says(FormatId::anthropic, "one")});
+    for (const HeaderFields& headers : {in_alice, HeaderFields{}}) {
+        const Told told = gateway.message(
+            history, headers,
+            R"("context_management":{"edits":[{"type":"clear_thinking_20251015"}]})");
+        EXPECT_TRUE(told.response.body.contains(R"("cleared_thinking_turns":2,)"))
+            << told.response.body;
+    }
+}
+
 TEST(gateway_turn, refuses_an_unknown_edit_by_its_name) {
     Gateway gateway(chat_format);
     const Told told =
