@@ -60,6 +60,27 @@ bool is_key(std::string_view text, std::size_t end) {
     return text.substr(end).starts_with("\":");
 }
 
+bool is_hex(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+// How much of the word at `at` belongs to an escape that a backslash before it begins: the u00e9 of
+// "\u00e9", and in JSON the n of "\n", which elsewhere may be the path C:\new.
+std::size_t escape_size(std::string_view text, std::size_t at, bool json) {
+    std::size_t backslashes = 0;
+    while (backslashes < at && text[at - 1 - backslashes] == '\\') ++backslashes;
+    if (backslashes % 2 == 0) return 0;
+    const std::string_view rest = text.substr(at);
+    const auto hex = rest.substr(1, 4);
+    if (rest.front() == 'u' && hex.size() == 4 && std::ranges::all_of(hex, is_hex)) return 5;
+    return json && std::string_view("nrtbf").contains(rest.front()) ? 1 : 0;
+}
+
+bool is_json(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    return first != text.npos && (text[first] == '{' || text[first] == '[');
+}
+
 struct Found {
     std::string_view word;
     int weight = 0;
@@ -198,7 +219,7 @@ std::uint32_t counts_of(std::string_view word) {
 
 class IdentifierSearch {
 public:
-    explicit IdentifierSearch(std::string_view text) : text_(text) {}
+    explicit IdentifierSearch(std::string_view text) : text_(text), json_(is_json(text)) {}
 
     std::vector<Found> run() && {
         for (std::size_t at = 0; at < text_.size(); at += Block::size) {
@@ -260,6 +281,8 @@ private:
     void close(std::size_t end) {
         open_ = false;
         if (!telling_) return;
+        begun_ += std::min(escape_size(text_, begun_, json_), end - begun_);
+        while (begun_ < end && !kind_of(text_[begun_]).start) ++begun_;
         const std::string_view word = trimmed(text_.substr(begun_, end - begun_));
         if (word.size() > identifier_bytes_max) return;
         const WordKey key(word);
@@ -270,6 +293,7 @@ private:
     }
 
     std::string_view text_;
+    bool json_;
     Finds finds_;
     std::size_t begun_ = 0;
     bool open_ = false, telling_ = false;  // a word goes on; it has a telling byte

@@ -31,6 +31,20 @@ TEST(identifiers, are_ids_paths_numbers_dates_and_names_in_order) {
               (std::vector<std::string_view>{"mia_li_3668", "HAT069", "2024-05-20", "/etc/hosts"}));
 }
 
+TEST(identifiers, are_no_pieces_of_escapes) {
+    using Words = std::vector<std::string_view>;
+    EXPECT_EQ(
+        find_identifiers(R"({"name":"Jos\u00e9","city":"\u6771\u4eac","id":"\u00a0A17B"})", 9),
+        (Words{"A17B"}));
+    EXPECT_EQ(find_identifiers(R"({"text":"paid\nORD-4711\tfor\r\nHAT069"})", 9),
+              (Words{"ORD-4711", "HAT069"}));
+    EXPECT_EQ(find_identifiers(R"({"path":"C:\\new_dir\\u00e9x.txt"})", 9),
+              (Words{"new_dir", "u00e9x.txt"}))
+        << "a backslash that is escaped begins no escape";
+    EXPECT_EQ(find_identifiers(R"(see C:\new_dir and caf\u00e9)", 9), (Words{"new_dir"}))
+        << "only \\u is an escape wherever it stands";
+}
+
 TEST(identifiers, of_too_many_the_most_telling_stay) {
     const auto found = find_identifiers("Berlin 12345 HAT069 Oslo x1y2z3", 2);
     EXPECT_EQ(found, (std::vector<std::string_view>{"HAT069", "x1y2z3"}));
