@@ -31,6 +31,11 @@ struct Protect;
 std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const Protect& protect,
                             const MessageTools* tools);
 
+// Where a cut before group `at` of the newest turn goes on to: a run of calls that loses the
+// thought it began with begins with its next one, so that thinking need not be switched off for it.
+// `at` itself where there is no such thought or something before it must stay.
+std::size_t cut_at_thought(const PassInput& input, std::size_t at);
+
 // The reach of one result or call: the name of its tool, resolved through the call ids of the
 // group.
 std::string tool_of(const PassInput& input, const Group& group, std::string_view call_id);

@@ -3,6 +3,7 @@
 //
 // Only whole groups go, so a tool result never outlives its call; whole turns as long as there are
 // some, so that what is kept begins with a question.
+#include "core/pass.h"
 #include "core/pass_parameters.h"
 
 namespace palimpsest {
@@ -27,12 +28,16 @@ std::uint64_t mark_oldest(const PassInput& input, std::vector<bool>& gone, bool 
     std::uint64_t used = input.used;
     for (std::size_t g = 0; g < gone.size(); ++g)
         if (gone[g]) used -= tokens_in(input, input.groups[g]);
+    std::size_t stop = 0;  // where the newest turn is cut; 0: not known yet
     for (const Turn& turn : input.turns) {
         if (used <= input.target) break;
         const bool newest = turn.last + 1 == input.groups.size();
         for (std::size_t g = turn.first; g <= turn.last; ++g) {
             if (gone[g] || !is_free(input, g, summaries)) continue;
-            if (newest && used <= input.target) break;
+            if (newest && used <= input.target) {
+                if (stop == 0) stop = cut_at_thought(input, g);
+                if (g >= stop) break;
+            }
             gone[g] = true;
             used -= tokens_in(input, input.groups[g]);
         }

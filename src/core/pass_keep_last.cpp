@@ -6,6 +6,7 @@
 // is.
 #include <algorithm>
 
+#include "core/pass.h"
 #include "core/pass_parameters.h"
 
 namespace palimpsest {
@@ -66,10 +67,11 @@ PassResult keep_tokens(const PassInput& input, std::uint64_t count) {
     }
     if (start == 0) return not_enough();
     // Forward to the start of a turn, so that no more is kept than was asked for; inside one long
-    // turn between its groups.
+    // turn between its groups, before a thought where it has several.
     const std::size_t turn = turn_of(input.turns, start);
     if (input.turns[turn].first != start && turn + 1 < input.turns.size())
         start = input.turns[turn + 1].first;
+    start = cut_at_thought(input, start);
     return drop_before(input, start, "older than the last " + std::to_string(count) + " tokens");
 }
 

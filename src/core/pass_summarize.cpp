@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "core/bm25.h"
+#include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/summary.h"
 
@@ -96,12 +97,15 @@ Groups foldable(const PassInput& input, const Options& options) {
 // Leaves only as much of it, oldest turns first, as the target asks for.
 void keep_oldest(const PassInput& input, Groups& all, const Options& options) {
     std::uint64_t used = input.used + options.order.max_tokens;
-    std::size_t next = 0;
+    std::size_t next = 0, stop = 0;  // stop: where the newest turn is cut; 0: not known yet
     for (const Turn& turn : input.turns) {
         if (used <= input.target) break;
         const bool newest = turn.last + 1 == input.groups.size();
         for (; next < all.size() && all[next] <= turn.last; ++next) {
-            if (newest && used <= input.target) break;
+            if (newest && used <= input.target) {
+                if (stop == 0) stop = cut_at_thought(input, all[next]);
+                if (all[next] >= stop) break;
+            }
             used -= std::min(used, tokens_in(input, all[next]));
         }
     }

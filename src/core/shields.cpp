@@ -135,6 +135,23 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     return out;
 }
 
+std::size_t cut_at_thought(const PassInput& input, std::size_t at) {
+    const std::size_t end = input.groups.size();
+    if (input.turns.empty() || at >= end) return at;
+    const auto thinks = [&](std::size_t g) {
+        return binds_run(input.items[input.groups[g].first]);
+    };
+    bool lost = false;
+    for (std::size_t g = input.turns.back().first; g < at && !lost; ++g)
+        lost = input.shields[g] == Shield::none && thinks(g);
+    if (!lost) return at;
+    for (std::size_t g = at; g < end; ++g) {
+        if (thinks(g)) return g;
+        if (input.shields[g] != Shield::none) return at;
+    }
+    return at;
+}
+
 std::string tool_of(const PassInput& input, const Group& group, std::string_view call_id) {
     for (std::size_t i = group.first; i <= group.last && input.tools; ++i) {
         const auto& calls = input.items[i].message.shape.calls;
