@@ -29,7 +29,21 @@ std::vector<Stored> from_view(const HotView& view) {
     for (const Item& item : view.items)
         if (!is_recalled(item.message))
             all.push_back({item.message, item.range.from, false, item.interrupted});
+    std::ranges::sort(all, {}, &Stored::seq);
     return all;
+}
+
+// In the order in which they are sent: a result that came late stands with its call.
+std::vector<Stored> as_sent(const std::vector<Stored>& all) {
+    std::vector<Item> items(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        items[i].range = {all[i].seq, all[i].seq};
+        items[i].message = all[i].message;
+    }
+    std::vector<Stored> out;
+    for (const Item& item : arrange(std::move(items)))
+        out.push_back(*std::ranges::lower_bound(all, item.range.from, {}, &Stored::seq));
+    return out;
 }
 
 // What the rewinds and the retracts in force took away.
@@ -140,6 +154,28 @@ Seq turn_of(std::span<const KnownMessage> known, std::size_t anchor) {
     return known[first].range.from;
 }
 
+struct Matched {
+    std::vector<KnownMessage> known = {};
+    Resend resend = {};
+};
+
+Matched match(FormatId format, std::span<const Stored> all,
+              std::span<const ResentMessage> incoming) {
+    Matched out{.known = known_to(format, all)};
+    out.resend = find_resend(out.known, incoming);
+    return out;
+}
+
+// A client may have a late result where it came or with its call, and went back only if it did so
+// in either order.
+Matched match_either(FormatId format, const std::vector<Stored>& all,
+                     std::span<const ResentMessage> incoming) {
+    Matched told = match(format, all, incoming);
+    if (!told.resend.rewind_to) return told;
+    Matched sent = match(format, as_sent(all), incoming);
+    return sent.resend.rewind_to ? told : sent;
+}
+
 }  // namespace
 
 Result<Heard> hear(Memory::State& state, const HotView& view, FormatId format,
@@ -151,11 +187,10 @@ Result<Heard> hear(Memory::State& state, const HotView& view, FormatId format,
         PAL_TRY(read, from_log(*state.store, view.header, format));
         all = std::move(read);
     }
-    const std::vector<KnownMessage> known = known_to(format, all);
     std::vector<ResentMessage> incoming;
     for (const Said& one : said)
         incoming.push_back({one.message.fingerprint, one.message.shape.role});
-    const Resend resend = find_resend(known, incoming);
+    const auto [known, resend] = match_either(format, all, incoming);
     Heard heard{.said = {said.begin() + static_cast<std::ptrdiff_t>(resend.first_new), said.end()},
                 .rewind_to = resend.rewind_to};
     if (heard.said.empty() && resend.anchor) heard.turn = turn_of(known, *resend.anchor);

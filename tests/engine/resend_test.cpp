@@ -86,6 +86,31 @@ TEST(begin_resend, goes_on_behind_a_rewind_without_another) {
     EXPECT_EQ(count(memory, EntryKind::rewind), 1u);
 }
 
+TEST(begin_resend, a_late_result_between_equal_answers_is_no_way_back) {
+    Memory memory = memory_with({user("u1"), call("c1"), assistant("ok"), result("c1", "r")});
+    ASSERT_TRUE(memory.append(alice, {.messages = assistant("ok")}));
+    ASSERT_EQ(texts(*memory.view(alice)), "u1 call:c1 r ok ok") << "as it is sent";
+    const auto begun = resend(memory, list({user("u1"), call("c1"), assistant("ok"),
+                                            result("c1", "r"), assistant("ok"), user("u2")}));
+    ASSERT_TRUE(begun) << begun.error().message;
+    EXPECT_EQ(texts(begun->view), "u1 call:c1 r ok ok u2");
+    EXPECT_TRUE(begun->warnings.empty()) << begun->warnings.front();
+    EXPECT_EQ(count(memory, EntryKind::rewind), 0u);
+}
+
+TEST(begin_resend, a_late_result_that_the_client_has_with_its_call_is_no_way_back) {
+    Memory memory = memory_with({user("u1"), call("c1"), assistant("ok"), result("c1", "r")});
+    const std::string history =
+        list({user("u1"), call("c1"), result("c1", "r"), assistant("ok"), user("u2")});
+    for (const bool edited : {false, true}) {
+        ASSERT_TRUE(!edited || memory.pin(alice, Seq{1}).has_value());
+        const auto begun = resend(memory, history);
+        ASSERT_TRUE(begun) << begun.error().message;
+        EXPECT_EQ(texts(begun->view), "u1 call:c1 r ok u2") << edited;
+        EXPECT_EQ(count(memory, EntryKind::rewind), 0u) << edited;
+    }
+}
+
 TEST(begin_resend, makes_an_answer_anew_when_the_client_lacks_it) {
     Memory memory = talk({"u1", "a1", "u2", "a2"});
     const auto begun = resend(memory, list({user("u1"), assistant("a1"), user("u2")}));
