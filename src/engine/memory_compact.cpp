@@ -32,6 +32,29 @@ void bound_window(Budget& budget, std::optional<std::uint64_t> most) {
     if (most && (budget.window == 0 || *most < budget.window)) budget.window = *most;
 }
 
+// The compaction that was asked for by hand in the same way, if nothing was said since and nothing
+// else was edited; 0: none. Another quarter would go each time, though there is room.
+Result<Seq> find_same_by_hand(Store& store, const Header& header, const Policy& policy,
+                              const Budget& budget) {
+    if (header.basis == Seq{}) return Seq{};
+    PAL_TRY(entries, read_lineage(store, header, {.ranges = {{header.basis, header.end}}}));
+    const auto* entry =
+        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
+    const auto* note = entries.size() > 1 ? std::get_if<NoteEntry>(&entries[1].body) : nullptr;
+    if (!entry || !note || entry->trigger != "explicit" || entry->policy != policy.name)
+        return Seq{};
+    if (std::ranges::any_of(entries, [](const Entry& one) {
+            return std::holds_alternative<MessageEntry>(one.body);
+        }))
+        return Seq{};
+    const CompactionReport then = read_report_note(*note);
+    const Budget now = budget_under(policy, budget);
+    const std::uint64_t limit = now.limit() == Budget{}.limit() ? 0 : now.limit();
+    const bool same = then.target > 0 && then.limit == limit &&
+                      then.token_budget == trigger_tokens(policy.hard, now.window);
+    return same ? header.basis : Seq{};
+}
+
 Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
                              const PolicyInForce& in_force, const CompactOptions& options) {
     PAL_TRY(footing, footing_of(state, header));
@@ -40,8 +63,25 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
     Occasion occasion = make_occasion(state, measured->totals, footing.calls, sent.beside());
     occasion.explicitly = true;
     bound_window(occasion.budget, options.window);
-    return plan_compaction(state, measured->view(), occasion, in_force,
-                           find_due(*in_force.policy, occasion), {state.summary_deadline});
+    Due due = find_due(*in_force.policy, occasion);
+    Seq same;
+    if (is_gentle(*in_force.policy, due, occasion)) {
+        PAL_TRY(found, find_same_by_hand(*state.store, header, *in_force.policy, occasion.budget));
+        same = found;
+    }
+    if (same != Seq{}) due = {};
+    const Duration wait = options.preview ? Duration::zero() : state.summary_deadline;
+    Planned planned = plan_compaction(state, measured->view(), occasion, in_force, due, {wait});
+    if (same != Seq{})
+        planned.report.explanation =
+            "nothing was said since the compaction at seq " + std::to_string(same.value) +
+            "; a smaller window, or a policy with a lower target, takes more";
+    // What is thrown away again is not paid for.
+    if (options.preview && state.summarizer && !planned.plan.summaries.empty())
+        planned.report.explanation +=
+            "; a preview asks no model: the text of a summary, and its tokens, are of the one that "
+            "is made offline";
+    return planned;
 }
 
 // {"window": N} as a budget: what would be sent.

@@ -30,8 +30,9 @@ TEST(compaction_by_hand, again_and_again_folds_and_never_drops_what_is_left_of_t
     Memory memory = open_memory();
     talk(memory, 10);
     Compaction::Outcome outcome = Compaction::Outcome::done;
-    for (int i = 0; i < 20 && outcome == Compaction::Outcome::done; ++i) {
-        const auto told = memory.compact(alice, {.policy = "balanced"});
+    for (std::uint64_t i = 0; i < 20 && outcome == Compaction::Outcome::done; ++i) {
+        // Each time for another window, with room in all of them: the same would not be done twice.
+        const auto told = memory.compact(alice, {.policy = "balanced", .window = 100'000 - i});
         ASSERT_TRUE(told.has_value()) << told.error().message;
         outcome = told->outcome;
         for (const Edit& edit : told->edits) EXPECT_NE(edit.treatment, Treatment::dropped);
@@ -40,6 +41,44 @@ TEST(compaction_by_hand, again_and_again_folds_and_never_drops_what_is_left_of_t
     const auto view = memory.view(alice);
     ASSERT_GT(view->items.size(), 1u);
     EXPECT_EQ(view->items.front().kind, ItemKind::summary);
+}
+
+TEST(compaction_by_hand, a_second_time_takes_no_more_until_something_is_said) {
+    const std::string policies[] = {
+        "balanced", R"({"passes":[{"pass":"drop_oldest"}]})",
+        R"({"triggers":{"tokens":1000},"passes":[{"pass":"summarize"}]})"};
+    for (const std::string& policy : policies) {
+        Memory memory = open_memory();
+        talk(memory, 10);
+        const auto first = memory.compact(alice, {.policy = policy});
+        ASSERT_EQ(first->outcome, Compaction::Outcome::done) << policy;
+        const Seq end = memory.head(alice)->end;
+        for (const bool preview : {true, false}) {
+            const auto second = memory.compact(alice, {.policy = policy, .preview = preview});
+            EXPECT_EQ(second->outcome, Compaction::Outcome::not_due) << policy;
+            EXPECT_TRUE(second->report.explanation.starts_with("nothing was said since"))
+                << second->report.explanation;
+        }
+        EXPECT_EQ(memory.head(alice)->end, end) << policy;
+        talk(memory, 1);
+        EXPECT_EQ(memory.compact(alice, {.policy = policy})->outcome, Compaction::Outcome::done)
+            << policy;
+    }
+}
+
+TEST(compaction_by_hand, another_policy_a_smaller_window_or_an_undo_is_something_new) {
+    Memory memory = open_memory();
+    talk(memory, 10);
+    ASSERT_EQ(memory.compact(alice, {.policy = "balanced"})->outcome, Compaction::Outcome::done);
+    const auto would = [&](std::string policy, std::optional<std::uint64_t> window) {
+        return memory.compact(alice, {.policy = policy, .preview = true, .window = window})
+            ->outcome;
+    };
+    EXPECT_EQ(would("balanced", {}), Compaction::Outcome::not_due);
+    EXPECT_EQ(would("trim", {}), Compaction::Outcome::done);
+    EXPECT_EQ(would("balanced", 1000), Compaction::Outcome::done);
+    ASSERT_TRUE(memory.undo(alice));
+    EXPECT_EQ(would("balanced", {}), Compaction::Outcome::done);
 }
 
 TEST(compaction_by_hand, for_a_window_that_cannot_be_kept_says_so) {

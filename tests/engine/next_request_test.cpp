@@ -184,6 +184,23 @@ TEST(compaction_report, of_ones_own_edit_is_about_the_view_that_it_was_spliced_i
     EXPECT_EQ(done->report.messages_before, 4u);
 }
 
+TEST(compaction_report, of_a_preview_costs_nothing_and_says_who_wrote_the_summary) {
+    const auto summarizer = std::make_shared<FakeSummarizer>();
+    Memory memory(memory_store(), {.summarizer = summarizer});
+    take_turns(memory, 3, {});
+    const auto preview = memory.compact(alice, {.policy = hard_fold, .preview = true});
+    ASSERT_TRUE(preview) << preview.error().message;
+    EXPECT_EQ(preview->outcome, Compaction::Outcome::done);
+    EXPECT_EQ(summarizer->calls, 0);
+    EXPECT_EQ(preview->report.summarizer, "extractive");
+    EXPECT_TRUE(preview->report.explanation.contains("a preview asks no model"))
+        << preview->report.explanation;
+    const auto done = memory.compact(alice, {.policy = hard_fold});
+    EXPECT_EQ(summarizer->calls, 1);
+    ASSERT_EQ(done->edits.size(), preview->edits.size());
+    EXPECT_EQ(done->edits.front().range, preview->edits.front().range) << "the same is folded";
+}
+
 TEST(compaction_report, an_answer_of_no_use_is_counted_and_paid_for) {
     struct Useless : FakeSummarizer {
         Result<SummaryText> summarize(const SummaryCall& call) override {
