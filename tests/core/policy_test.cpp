@@ -102,6 +102,19 @@ TEST(presets, can_all_be_read) {
     }
 }
 
+TEST(strategy, errors_name_the_field_that_the_caller_wrote) {
+    for (const char* name : {"token_soft_budget", "token_soft_remaining_pct", "token_budget",
+                             "compact_trigger_turns", "min_gain_tokens"}) {
+        const auto refused =
+            parse_policy(R"({"mode":"compact",")" + std::string(name) + R"(":"many"})");
+        ASSERT_FALSE(refused) << name;
+        EXPECT_EQ(refused.error().param, name);
+        EXPECT_TRUE(refused.error().message.contains(name)) << refused.error().message;
+    }
+    // Above the hard one it is never first, which its own rules leave to the caller.
+    EXPECT_TRUE(parse_policy(R"({"mode":"compact","token_budget":10,"token_soft_budget":20})"));
+}
+
 TEST(request_policy, maps_anthropics_context_management) {
     const auto json = policy_of_request(
         R"({"context_management":{"edits":[{"type":"clear_thinking_20251015"},
