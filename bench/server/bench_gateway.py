@@ -84,8 +84,8 @@ def start_peers(folder, upstream):
 
 def two_syncs(folder):
     times = []
-    with open(os.path.join(folder, "sync"), "wb") as file:
-        for _ in range(50):
+    with open(os.path.join(folder, "sync"), "ab") as file:
+        for _ in range(20):
             start = time.perf_counter()
             for _ in range(2):
                 file.write(b"x" * 4096)
@@ -95,9 +95,14 @@ def two_syncs(folder):
     return statistics.median(times) * 1e6
 
 
-def added(arms, rounds, clients):
-    """Microseconds that each arm adds to the upstream's own time."""
-    times = dict(zip(arms, run("ask", rounds, clients, *arms.values())))
+def added(arms, rounds, clients, between=lambda: None):
+    """Microseconds that each arm adds to the upstream's own time; medians of five parts, because
+    the machine's speed changes while they are taken. `between` is called behind each."""
+    parts = []
+    for _ in range(5):
+        parts.append(run("ask", rounds // 5, clients, *arms.values()))
+        between()
+    times = dict(zip(arms, map(statistics.median, zip(*parts))))
     for name, took in times.items():
         print(f"  {name:13} {took:7.0f} us, adds {took - times['direct']:7.0f} us")
     return {name: took - times["direct"] for name, took in times.items()}
@@ -106,15 +111,16 @@ def added(arms, rounds, clients):
 def measure_requests(arms, peers, folder):
     for clients, rounds in ((1, 1000), (16, 60)):
         print(f"{clients} client{'s' * (clients > 1)}, one request each at a time")
-        adds = added(arms, rounds, clients)
+        syncs = []
+        adds = added(arms, rounds, clients, lambda: syncs.append(two_syncs(folder)))
         if "nginx" not in arms:
             continue
         goal(f"pass-through to nginx, {clients} clients", adds["pass-through"] / adds["nginx"], 1.2)
         if clients == 1:
-            syncs = two_syncs(folder)
-            print(f"  two fdatasync: {syncs:.0f} us")
+            synced = statistics.median(syncs)
+            print(f"  two fdatasync: {synced:.0f} us")
             goal("stateful to 2 nginx and two fdatasync",
-                 adds["stateful"] / (2 * adds["nginx"] + syncs), 1)
+                 adds["stateful"] / (2 * adds["nginx"] + synced), 1)
     if peers:
         adds = added({**peers, "pass-through": arms["pass-through"], "direct": arms["direct"]}, 100, 1)
         for name in peers:
