@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "store/log_check.h"
+#include "store/postgres_mend.h"
 #include "store/postgres_store.h"
 
 namespace palimpsest {
@@ -15,7 +16,8 @@ constexpr std::chrono::milliseconds long_timeout = std::chrono::minutes(10);
 // $1 the tenant, or none for all.
 const PgStatement lost_heads{
     "",
-    "SELECT l.id, l.log, (SELECT count(*) FROM pal_entry e WHERE e.log = l.log) FROM pal_log l "
+    "SELECT l.id, l.log, (SELECT count(*) FROM pal_entry e WHERE e.log = l.log), l.root FROM "
+    "pal_log l "
     "LEFT JOIN pal_head h ON h.log = l.log WHERE h.log IS NULL AND "
     "($1::text IS NULL OR l.tenant = $1) ORDER BY l.tenant, l.id"};
 const PgStatement lost_names{
@@ -141,14 +143,23 @@ Result<std::vector<Unlisted>> PostgresStore::unlisted(std::span<const std::strin
     return all;
 }
 
-Result<void> PostgresStore::check_heads(const std::optional<std::string>& tenant,
+Result<void> PostgresStore::check_heads(const std::optional<std::string>& tenant, bool repair,
                                         CheckReport& report) {
     PAL_TRY(found, ask_long(about(lost_heads, tenant)));
-    for (std::size_t row = 0; row < found.rows(); ++row)
+    for (std::size_t row = 0; row < found.rows(); ++row) {
+        if (repair) {
+            PAL_TRY(connection, pool_.borrow());
+            PAL_CHECK(
+                connection->run(mend_heads(now(), options_.ttl, found.uid(row, 3)), Commits::yes));
+        }
         report.findings.push_back(
             {"damaged", name_or_uid(found, row),
              "its row of pal_head is missing: nobody can say where it ends; " +
-                 entries_left(found, row, 2)});
+                 entries_left(found, row, 2) +
+                 (repair ? "; it was made from them: look at its time to live, which they do not "
+                           "tell"
+                         : "")});
+    }
     return {};
 }
 
@@ -259,7 +270,7 @@ Result<CheckReport> PostgresStore::check_tables(std::span<const std::string> ten
     if (wanted.empty()) wanted.emplace_back(std::nullopt);
     CheckReport found;
     for (const std::optional<std::string>& tenant : wanted) {
-        PAL_CHECK(check_heads(tenant, found));
+        PAL_CHECK(check_heads(tenant, repair, found));
         PAL_CHECK(check_names(tenant, repair, found));
         PAL_CHECK(check_orphans(tenant, found));
         PAL_CHECK(check_roots(tenant, repair, found));

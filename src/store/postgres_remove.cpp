@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "store/entry_guard.h"
 #include "store/epoch_ms.h"
+#include "store/postgres_mend.h"
 #include "store/postgres_store.h"
 #include "store/rules.h"
 
@@ -33,30 +34,6 @@ const PgStatement pruning_records{
     "pal_record WHERE expires <= " +
         pg_now + " ORDER BY expires LIMIT $2::bigint) AND expires <= " + pg_now};
 
-// A family whose heads are all ours.
-struct Held {
-    std::vector<PgLog> logs;
-    ForkTree family;
-    Time now;
-};
-
-Result<std::optional<Held>> hold_family(PgTransaction& transaction, PgNow now, const LogId& root) {
-    PAL_TRY(tables, transaction.run({lock_log(root), lock_family(root), find_family(now, root),
-                                     server_time(now), find_strays(root)}));
-    if (tables[4].integer(0, 0) != 0)
-        return fail(
-            ErrorCode::internal,
-            "the family of log " + hex(root) +
-                " is damaged: a fork and its parent do not say the same root in pal_log, so "
-                "what they share is not guarded. Nothing was removed; `pal doctor --repair` "
-                "puts it right");
-    std::vector<PgLog> logs = read_logs(tables[2]);
-    // Without the head of its root nobody forks from it, and all heads that are left are ours.
-    if (logs.empty()) return std::nullopt;
-    ForkTree family = family_of(logs);
-    return Held{std::move(logs), std::move(family), time_of(tables[3].integer(0, 0))};
-}
-
 PgCall entry_call(const PgStatement& statement, const Replacement& replacement) {
     PgCall call{statement};
     call.params.uid(replacement.log).seq(replacement.seq);
@@ -77,9 +54,55 @@ std::unexpected<Error> no_log(const LogId& log) {
 
 }  // namespace
 
+// A family whose heads are all ours.
+struct PostgresStore::Held {
+    std::vector<PgLog> logs;
+    ForkTree family;
+    Time now;
+};
+
+// A log that lost its head is of the family all the same, and what it shares stays: it gets one.
+Result<std::optional<PostgresStore::Held>> PostgresStore::hold_family(PgTransaction& transaction,
+                                                                      const LogId& root) {
+    PAL_TRY(tables, transaction.run({mend_heads(now(), options_.ttl, root), lock_log(root),
+                                     lock_family(root), find_family(now(), root),
+                                     server_time(now()), find_strays(root)}));
+    if (tables[5].integer(0, 0) != 0)
+        return fail(
+            ErrorCode::internal,
+            "the family of log " + hex(root) +
+                " is damaged: a fork and its parent do not say the same root in pal_log, so "
+                "what they share is not guarded. Nothing was removed; `pal doctor --repair` "
+                "puts it right");
+    std::vector<PgLog> logs = read_logs(tables[3]);
+    // Without the head of its root nobody forks from it, and all heads that are left are ours.
+    if (logs.empty()) return std::nullopt;
+    ForkTree family = family_of(logs);
+    return Held{std::move(logs), std::move(family), time_of(tables[4].integer(0, 0))};
+}
+
 Result<Receipt> PostgresStore::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
     return retry<Receipt>([&](PgConnection& connection) { return erase_locked(connection, name); });
+}
+
+// What is lost of its header is made anew first, in the same transaction: whatever is damaged, a
+// conversation can be erased.
+Result<std::optional<PostgresStore::Removable>> PostgresStore::find_removable(
+    PgTransaction& transaction, const ConversationId& name) {
+    PAL_TRY(found, transaction.run(find_by_name(now(), name)));
+    if (const auto torn = torn_log_of(found)) {
+        PAL_TRY(tables,
+                transaction.run({find_body_roots(name), mend_log(now(), name), find_root(name)}));
+        if (tables[2].rows() == 0) return std::nullopt;  // erased meanwhile
+        Removable torn_one{.log = *torn, .root = tables[2].uid(0, 0), .torn = true};
+        for (std::size_t row = 0; row < tables[0].rows(); ++row)
+            torn_one.body_roots.push_back(tables[0].uid(row, 0));
+        return torn_one;
+    }
+    PAL_TRY(named, read_named(found));
+    if (!named) return std::nullopt;
+    return Removable{.log = named->header().log, .root = named->root};
 }
 
 Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connection,
@@ -88,19 +111,22 @@ Result<std::optional<Receipt>> PostgresStore::erase_locked(PgConnection& connect
         return fail(ErrorCode::not_found, "no conversation \"" + name.id + "\"");
     };
     PgTransaction transaction(connection);
-    PAL_TRY(found, transaction.run(find_by_name(now(), name)));
-    PAL_TRY(named, read_named(found));
+    PAL_TRY(named, find_removable(transaction, name));
     if (!named) return absent();
-    const PgLog& log = *named;
-    PAL_TRY(held, hold_family(transaction, now(), log.root));
+    PAL_TRY(held, hold_family(transaction, named->root));
     if (!held) return std::nullopt;
-    const TreeLog* still = held->family.find(log.header().log);
+    const TreeLog* still = held->family.find(named->log);
     if (!still || !still->named()) return std::nullopt;
-    if (expired(still->header, held->now)) return absent();
-    Receipt receipt = held->family.erase(log.header().log, held->now);
+    // A sweep does not find what lacks a row.
+    if (expired(still->header, held->now) && !named->torn) return absent();
+    Receipt receipt = held->family.erase(named->log, held->now);
     std::vector<PgCall> calls;
     add_changes(held->family, held->logs, calls);
-    calls.push_back(remove_unused_bodies(log.root));
+    calls.push_back(remove_unused_bodies(named->root));
+    for (const LogId& root : named->body_roots) {
+        PAL_CHECK(transaction.run({lock_log(root), lock_family(root)}));
+        calls.push_back(remove_unused_bodies(root));
+    }
     PAL_CHECK(transaction.commit(std::move(calls)));
     receipt.remains = {"dead rows until VACUUM FULL", "the write-ahead log until it is recycled",
                        "replicas and backups"};
@@ -112,7 +138,7 @@ Result<bool> PostgresStore::settle(PgConnection& connection, const LogId& log) {
     PAL_TRY(found, transaction.run(find_by_log(now(), log)));
     if (found.rows() == 0) return false;
     const LogId root = read_log(found, 0).root;
-    PAL_TRY(held, hold_family(transaction, now(), root));
+    PAL_TRY(held, hold_family(transaction, root));
     const TreeLog* still = held ? held->family.find(log) : nullptr;
     if (!still || !still->named() || !expired(still->header, held->now)) return false;
     held->family.remove(log);
@@ -144,7 +170,7 @@ Result<std::optional<bool>> PostgresStore::scrub_locked(PgConnection& connection
     std::vector<PgCall> calls;
     std::map<LogId, Seq> ends;
     for (const auto& [root, logs] : roots) {
-        PAL_TRY(held, hold_family(transaction, now(), root));
+        PAL_TRY(held, hold_family(transaction, root));
         if (!held) return std::nullopt;
         for (const LogId& log : logs)
             if (const auto living = held->family.as_of(log, held->now)) ends[log] = living->end;

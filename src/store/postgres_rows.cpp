@@ -197,13 +197,19 @@ PgLog read_log(const PgTable& table, std::size_t row) {
     return found;
 }
 
+std::optional<LogId> torn_log_of(const PgTable& table) {
+    if (table.rows() == 0 || table.integer(0, log_columns + 2) != 0) return std::nullopt;
+    return table.uid(0, log_columns + 1);
+}
+
 Result<std::optional<PgLog>> read_named(const PgTable& table) {
     if (table.rows() == 0) return std::nullopt;
-    if (table.integer(0, log_columns + 2) != 0) return read_log(table, 0);
+    const auto torn = torn_log_of(table);
+    if (!torn) return read_log(table, 0);
     return fail(ErrorCode::internal,
-                "log " + hex(table.uid(0, log_columns + 1)) +
+                "log " + hex(*torn) +
                     " is damaged: its name is there, its header is not; run `pal doctor` to see "
-                    "what is whole");
+                    "what is whole, and `pal doctor --repair` to mend what can be");
 }
 
 PgCall server_time(PgNow now) {

@@ -36,6 +36,8 @@ PgCall server_time(PgNow now);  // one row, one column
 PgCall find_by_name(PgNow now, const ConversationId& name);
 // What it found: nothing, the log, or `internal` where a part of its header is missing.
 Result<std::optional<PgLog>> read_named(const PgTable& table);
+// In that case its log.
+std::optional<LogId> torn_log_of(const PgTable& table);
 PgCall find_by_log(PgNow now, const LogId& log);
 PgCall find_family(PgNow now, const LogId& root);
 std::vector<PgLog> read_logs(const PgTable& table);

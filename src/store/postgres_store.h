@@ -36,8 +36,8 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
-    // Also what rows of one table say against those of another; repair() gives a log back its name
-    // and its family, and writes anew what listings go by.
+    // Also what rows of one table say against those of another; repair() gives a log back its head,
+    // its name and its family, and writes anew what listings go by.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
@@ -90,6 +90,16 @@ private:
     Result<bool> settle(PgConnection& connection, const LogId& log);
     Result<std::optional<Receipt>> erase_locked(PgConnection& connection,
                                                 const ConversationId& name);
+    struct Removable {
+        LogId log = {}, root = {};
+        bool torn = false;
+        std::vector<LogId> body_roots = {};  // others under which it may have bodies
+    };
+    Result<std::optional<Removable>> find_removable(PgTransaction& transaction,
+                                                    const ConversationId& name);
+    struct Held;
+    // Nothing: the family is gone.
+    Result<std::optional<Held>> hold_family(PgTransaction& transaction, const LogId& root);
     Result<std::optional<bool>> scrub_locked(PgConnection& connection,
                                              std::span<const Replacement> replacements);
     Result<Page> list_forks(const ListQuery& query);
@@ -97,7 +107,8 @@ private:
     // checking
     Result<PgTable> ask_long(const PgCall& call);
     Result<CheckReport> check_tables(std::span<const std::string> tenants, bool repair);
-    Result<void> check_heads(const std::optional<std::string>& tenant, CheckReport& report);
+    Result<void> check_heads(const std::optional<std::string>& tenant, bool repair,
+                             CheckReport& report);
     Result<void> check_names(const std::optional<std::string>& tenant, bool repair,
                              CheckReport& report);
     Result<void> check_orphans(const std::optional<std::string>& tenant, CheckReport& report);

@@ -24,11 +24,11 @@ TEST(postgres_server, speaks_tls_to_whom_it_can_prove_itself) {
 }
 
 // In the tables of the store at that URL.
-void run_sql(const std::string& url, const std::string& sql) {
+std::string run_sql(const std::string& url, const std::string& sql) {
     const std::string schema = url.substr(url.find("schema=") + 7);
-    (void)output_of("psql -h 127.0.0.1 -p " + std::to_string(running().postgres->port()) +
-                    " -U postgres postgres -v ON_ERROR_STOP=1 -qc \"set search_path to " +
-                    schema.substr(0, schema.find('&')) + "; " + sql + "\"");
+    return output_of("psql -h 127.0.0.1 -p " + std::to_string(running().postgres->port()) +
+                     " -U postgres postgres -v ON_ERROR_STOP=1 -Atqc \"set search_path to " +
+                     schema.substr(0, schema.find('&')) + "; " + sql + "\"");
 }
 
 // A store with the conversations "a" and "b" of three messages each, and a way into its tables.
@@ -39,7 +39,10 @@ public:
             for (const char* text : {"one", "two", "three"})
                 logs_[id] = store_->append({"t", id}, says(text))->header.log;
     }
-    void run(const std::string& sql) const { run_sql(url_, sql); }
+    void run(const std::string& sql) const { (void)run_sql(url_, sql); }
+    std::string count(const std::string& table) const {
+        return run_sql(url_, "select count(*) from " + table);
+    }
     Store& store() { return *store_; }
     const std::string& url() const { return url_; }
     Result<std::vector<Entry>> read(const char* id) { return store_->read(logs_[id], {}); }
@@ -95,9 +98,8 @@ TEST(postgres_damage, a_header_without_its_head_is_damage_and_never_absent) {
     tables.run("delete from pal_head where log = (select log from pal_name where id = 'a')");
     const auto head = tables.store().head(ConversationId{"t", "a"});
     const auto appended = tables.store().append({"t", "a"}, says("four"));
-    const auto erased = tables.store().erase({"t", "a"});
-    ASSERT_FALSE(head || appended || erased);
-    for (const Error& error : {head.error(), appended.error(), erased.error()}) {
+    ASSERT_FALSE(head || appended);
+    for (const Error& error : {head.error(), appended.error()}) {
         EXPECT_EQ(error.code, ErrorCode::internal) << error.message;
         EXPECT_NE(error.message.find("is damaged"), std::string::npos) << error.message;
     }
@@ -106,6 +108,46 @@ TEST(postgres_damage, a_header_without_its_head_is_damage_and_never_absent) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_TRUE(found[0].starts_with("damaged a: ")) << found[0];
     EXPECT_TRUE(found[0].ends_with("; 3 entries of it are there")) << found[0];
+}
+
+TEST(postgres_damage, a_head_that_is_lost_is_made_from_the_entries_when_asked) {
+    DamagedTables tables;
+    const Header before = *tables.store().head(ConversationId{"t", "a"});
+    tables.run("delete from pal_head where log = (select log from pal_name where id = 'a')");
+    const auto report = tables.store().repair({});
+    ASSERT_EQ(report->findings.size(), 1U) << "told and done";
+    EXPECT_TRUE(report->findings[0].message.find("it was made from them") != std::string::npos);
+    EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+    const auto after = tables.store().head(ConversationId{"t", "a"});
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_EQ(after->end, before.end);
+    EXPECT_EQ(after->messages, before.messages);
+    EXPECT_EQ(after->basis, before.basis);
+    EXPECT_GT(after->epoch, before.epoch) << "whoever remembers the old one reads again";
+    EXPECT_EQ(tables.store().append({"t", "a"}, says("four"))->last, Seq{4});
+    EXPECT_EQ(texts_of(tables.store(), {"t", "a"}).size(), 4U);
+    EXPECT_EQ(tables.store().list({.tenant = "t"})->headers.size(), 2U);
+}
+
+TEST(postgres_damage, what_lost_a_row_of_its_header_can_be_erased) {
+    for (const std::vector<std::string>& lost : std::vector<std::vector<std::string>>{
+             {"pal_head"}, {"pal_log"}, {"pal_head", "pal_log"}}) {
+        DamagedTables tables;
+        const std::string large(70'000, 'x');
+        ASSERT_TRUE(tables.store().append({"t", "a"}, says(large)));
+        for (const std::string& table : lost)
+            tables.run("delete from " + table +
+                       " where log = (select log from pal_name where id = 'a')");
+        const auto erased = tables.store().erase({"t", "a"});
+        ASSERT_TRUE(erased) << lost.front() << ": " << erased.error().message;
+        EXPECT_EQ(erased->entries, 4U);
+        EXPECT_EQ(erased->logs, 1U);
+        EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+        EXPECT_EQ(tables.count("pal_entry"), "3\n") << "of the other";
+        EXPECT_EQ(tables.count("pal_body"), "0\n");
+        EXPECT_EQ(tables.store().erase({"t", "a"}).error().code, ErrorCode::not_found);
+        EXPECT_TRUE(tables.store().append({"t", "a"}, says("begun anew")));
+    }
 }
 
 TEST(postgres_damage, a_copy_names_what_lists_leave_out_and_has_the_rest) {
@@ -144,7 +186,8 @@ TEST(postgres_damage, a_log_without_its_head_keeps_no_key_of_others) {
     const LogId torn = (*store)->append({"t", "torn"}, says("one"))->header.log;
     for (const char* id : {"a", "b", "c", "d", "e"})
         ASSERT_TRUE((*store)->append({"t", id}, brief));
-    run_sql(url, "delete from pal_head where log = (select log from pal_name where id = 'torn')");
+    (void)run_sql(url,
+                  "delete from pal_head where log = (select log from pal_name where id = 'torn')");
     std::size_t went = 0;
     while (went < 5) {
         const auto swept = (*store)->sweep(100);
@@ -217,6 +260,26 @@ TEST(postgres_damage, a_fork_whose_parent_is_lost_is_damaged_and_not_absent) {
         EXPECT_FALSE(tables.findings().empty());
         EXPECT_TRUE(tables.store().erase({"t", "f"})) << "it can be erased all the same";
     }
+}
+
+TEST(postgres_damage, what_a_fork_shares_stays_whatever_row_of_the_two_is_lost) {
+    for (const std::string lost : {"b", "f"})
+        for (const std::string table : {"pal_head", "pal_log"}) {
+            if (lost == "f" && table == "pal_log") continue;  // nobody knows what that shared
+            DamagedTables tables;
+            (void)fork_of(tables, "b");
+            ASSERT_TRUE(tables.store().append({"t", "b"}, says("behind the fork")));
+            tables.run("delete from " + table +
+                       " where log = (select log from pal_name where id = '" + lost + "')");
+            const auto erased = tables.store().erase({"t", "b"});
+            ASSERT_TRUE(erased) << lost << table << ": " << erased.error().message;
+            EXPECT_EQ(erased->entries, 1U) << lost << table;
+            EXPECT_EQ(erased->kept_for, std::vector<std::string>{"f"}) << lost << table;
+            EXPECT_EQ(texts_of(tables.store(), {"t", "f"}).size(), 4U) << lost << table;
+            EXPECT_EQ(tables.findings(), std::vector<std::string>{}) << lost << table;
+            ASSERT_TRUE(tables.store().erase({"t", "f"}));
+            EXPECT_EQ(tables.count("pal_entry"), "3\n") << "nothing of either is left";
+        }
 }
 
 TEST(postgres_damage, a_fork_that_is_not_in_its_family_keeps_what_it_shares) {
