@@ -82,6 +82,52 @@ TEST(guarded_sweeps, what_expired_while_no_server_ran_goes_an_hour_after_the_sta
     EXPECT_EQ(servers.sweep(second, day + 24h * 90 + 1h, 60min), 1);
 }
 
+TEST(guarded_sweeps, servers_that_stop_before_the_hour_is_over_end_the_wait_together) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1);
+    EXPECT_EQ(servers.sweep(first, day + 1h, 60min), 0);
+    const Time back = day + 24h * 90;
+    for (int life = 0; life < 3; ++life) {  // each twenty minutes, on a machine that was started
+        GuardedSweeps server(*servers.store, "t");
+        for (int minute = 1; minute <= 20; ++minute)
+            EXPECT_EQ(servers.sweep(server, back + life * 21min + minute * 1min, minute * 1min), -1)
+                << life << " " << minute;
+    }
+    GuardedSweeps last(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(last, back + 64min, 1min), -1) << "57 minutes were seen by now";
+    EXPECT_EQ(servers.sweep(last, back + 67min, 4min), 1);
+    GuardedSweeps after(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(after, back + 70min, 0min), 0) << "nothing is waited for any more";
+}
+
+TEST(guarded_sweeps, a_wait_that_was_left_begins_anew_under_another_time) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1);
+    EXPECT_EQ(servers.sweep(first, day + 59min, 59min), -1);
+    GuardedSweeps second(*servers.store, "t");
+    const Time wrong = day + 24h * 365;
+    EXPECT_EQ(servers.sweep(second, wrong, 0min), -1);
+    EXPECT_EQ(servers.sweep(second, wrong + 59min, 59min), -1);
+    GuardedSweeps third(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(third, day + 2h, 0min), -1) << "it was set right";
+    EXPECT_EQ(servers.sweep(third, day + 2h + 59min, 59min), -1);
+    EXPECT_EQ(servers.sweep(third, day + 3h, 60min), 0);
+    EXPECT_TRUE(servers.store->head(ConversationId{"t", "kept"}));
+}
+
+TEST(guarded_sweeps, a_restart_ends_no_wait_for_a_small_jump) {
+    TwoServers servers;
+    GuardedSweeps first(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(first, day, 0min), -1);
+    EXPECT_EQ(servers.sweep(first, day + 1h, 60min), 0);
+    EXPECT_EQ(servers.sweep(first, day + 2h, 61min), -1) << "an hour in a minute";
+    GuardedSweeps second(*servers.store, "t");
+    EXPECT_EQ(servers.sweep(second, day + 2h + 1min, 62min), -1);
+    EXPECT_EQ(servers.sweep(second, day + 3h + 1min, 122min), 0);
+}
+
 TEST(guarded_sweeps, a_server_that_comes_back_soon_sweeps_at_once) {
     TwoServers servers;
     GuardedSweeps first(*servers.store, "t");
