@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "core/metadata.h"
 
 namespace palimpsest {
 namespace {
@@ -17,6 +18,9 @@ public:
 
     Result<void> run(const Header& header) {
         ++report_.logs;
+        if (!is_metadata(header.metadata))
+            note("metadata", header,
+                 "its metadata is no JSON object, so listings by metadata miss it");
         PAL_TRY(before, messages_before(header));
         messages_ = before;
         Seq next = header.base + 1;
@@ -110,6 +114,11 @@ private:
 };
 
 }  // namespace
+
+bool is_metadata(std::string_view text) {
+    const auto merged = merge_metadata(text, "{}");
+    return merged || merged.error().code != ErrorCode::invalid_request;
+}
 
 Result<void> ChainCheck::run(Header header) {
     while (checked_.insert(header.log).second) {

@@ -9,6 +9,9 @@
 
 namespace palimpsest {
 
+// A JSON object, as what headers hold must be.
+bool is_metadata(std::string_view text);
+
 // Adds to the report what one log after the other comes to, each with what it was forked from, as
 // far as that has not been checked.
 class ChainCheck {

@@ -98,6 +98,14 @@ std::string joined_labels(const Header& header) {
     return all;
 }
 
+std::string listing_fault(bool listed, bool readable) {
+    if (!readable) return "its metadata was no JSON object and is empty now";
+    if (!listed)
+        return "its row of pal_head says another name, tenant or minute than its header: listings "
+               "miss or misplace it";
+    return "its labels are not those of its metadata: listings by metadata miss it";
+}
+
 }  // namespace
 
 Result<PgTable> PostgresStore::ask_long(const PgCall& call) {
@@ -230,7 +238,11 @@ Result<void> PostgresStore::write_header_anew(const LogId& log) {
     PgTransaction transaction(*connection);
     PAL_TRY(tables, transaction.run({lock_log(log), find_by_log(now(), log)}));
     if (tables[1].rows() == 0) return {};
-    const Header header = read_log(tables[1], 0).header();
+    Header header = read_log(tables[1], 0).header();
+    if (!is_metadata(header.metadata)) {
+        header.metadata = "{}";
+        ++header.revision;
+    }
     PAL_CHECK(transaction.commit({update_log(header), update_head(header)}));
     return {};
 }
@@ -250,16 +262,13 @@ Result<void> PostgresStore::check_listings(const std::optional<std::string>& ten
             header.metadata = found.bytes(row, 3);
             const bool labelled = found.bytes(row, 4) == joined_labels(header);
             const bool listed = found.integer(row, 5) != 0;
-            if (labelled && listed) continue;
+            const bool readable = is_metadata(header.metadata);
+            if (labelled && listed && readable) continue;
+            if (!readable && !repair) continue;  // whoever reads it tells that
             if (repair) PAL_CHECK(write_header_anew(last));
-            std::string message = !listed ? "its row of pal_head says another name, tenant or "
-                                            "minute than its header: listings miss or misplace it"
-                                          : "its labels are not those of its metadata: listings by "
-                                            "metadata miss it";
-            if (repair) message += "; it was written anew";
-            report.findings.push_back({"listing",
-                                       header.name.id.empty() ? hex(last) : header.name.id,
-                                       std::move(message)});
+            report.findings.push_back(
+                {"listing", header.name.id.empty() ? hex(last) : header.name.id,
+                 listing_fault(listed, readable) + (repair ? "; it was written anew" : "")});
         }
     }
     return {};

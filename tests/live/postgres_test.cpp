@@ -324,6 +324,16 @@ TEST(postgres_damage, what_listings_go_by_is_compared_with_the_header_and_writte
     }
 }
 
+TEST(postgres_damage, metadata_that_is_no_json_is_told_and_emptied_when_asked) {
+    DamagedTables tables;
+    tables.run("update pal_log set metadata = 'x' where id = 'a'");
+    ASSERT_EQ(tables.findings().size(), 1U);
+    EXPECT_TRUE(tables.findings()[0].starts_with("metadata a: ")) << tables.findings()[0];
+    EXPECT_EQ(tables.store().repair({})->findings.size(), 1U) << "told and done";
+    EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+    EXPECT_EQ(tables.store().head(ConversationId{"t", "a"})->metadata, "{}");
+}
+
 TEST(postgres_damage, tables_without_their_version_are_damage_and_not_absent) {
     for (const std::string change : {"delete from pal_schema", "drop table pal_schema"}) {
         DamagedTables tables;
