@@ -1,5 +1,6 @@
 // erase, scrub: the only commands that remove what was said.
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 
 #include "base/clock.h"
@@ -78,6 +79,12 @@ void print_receipt(Invocation& call, const std::string& name, bool many, const R
         call.out.line("what may still have it: " + joined(receipt.remains, "; "));
 }
 
+// Whoever erases is told what nobody could look at before it went.
+void tell_unread(const std::string& id, const Error& why) {
+    std::fprintf(stderr, "pal: %s: it was erased unread: %s\n", printable(id).c_str(),
+                 printable(why.message).c_str());
+}
+
 struct Chosen {
     std::vector<ConversationId> names = {};
     std::vector<std::string> unread = {};  // nobody can say whether these are chosen
@@ -88,9 +95,9 @@ Result<void> add_unlisted(Invocation& call, const std::function<bool(const Heade
                           Chosen& chosen) {
     PAL_TRY(unlisted, call.memory->store().unlisted(std::vector{call.settings.tenant}));
     for (const Unlisted& one : unlisted) {
+        if (std::ranges::find(chosen.names, one.name) != chosen.names.end()) continue;
         const auto header = call.memory->head(one.name);
-        const bool listed = std::ranges::find(chosen.names, one.name) != chosen.names.end();
-        if (header && !listed && fits(*header)) chosen.names.push_back(one.name);
+        if (header && fits(*header)) chosen.names.push_back(one.name);
         if (!header && (!one.damage.empty() || header.error().code != ErrorCode::not_found))
             chosen.unread.push_back(one.name.id.empty() ? "log " + hex(one.log) : one.name.id);
     }
@@ -151,6 +158,12 @@ const Flags erase_flags = erase_flag_table;
 Result<int> run_erase(Invocation& call) {
     const bool many = call.arguments.has("owner") || call.arguments.has("older-than");
     const bool expired = call.arguments.has("expired");
+    if (call.arguments.get("owner") == "")
+        return fail(ErrorCode::invalid_request,
+                    "--owner needs a name: an empty one would mean every conversation that has no "
+                    "owner. Name those by their IDs (`pal list` shows them), or by their age with "
+                    "--older-than",
+                    "--owner");
     if (many + expired + (call.arguments.size() > 0) != 1)
         return fail(ErrorCode::invalid_request,
                     "pal erase takes one ID, or --owner and --older-than, or --expired");
@@ -167,6 +180,7 @@ Result<int> run_erase(Invocation& call) {
             call.out.line(call.json() ? json_string(name.id) : printable(name.id));
             continue;
         }
+        const auto header = call.memory->head(name);
         PAL_TRY(act, begin_removal(call, "conversation.erase", name.id));
         const auto receipt = erase_all(*call.memory, name);
         act.end(receipt ? nullptr : &receipt.error());
@@ -177,6 +191,8 @@ Result<int> run_erase(Invocation& call) {
                             "; if it has expired, `pal erase --expired` removes its words");
         if (!receipt) return std::unexpected(receipt.error());
         print_receipt(call, name.id, many, *receipt);
+        if (!header && header.error().code != ErrorCode::not_found)
+            tell_unread(name.id, header.error());
     }
     if (!chosen.unread.empty())
         return fail(ErrorCode::internal,

@@ -18,6 +18,7 @@
 #include "engine/turn.h"
 #include "palimpsest/format.h"
 #include "search/store_index.h"
+#include "store/damaged_log.h"
 #include "store/lineage.h"
 
 namespace palimpsest {
@@ -242,11 +243,11 @@ Result<Header> Memory::fork(const ConversationId& name, const ConversationId& ch
 
 Result<Receipt> Memory::erase(const ConversationId& name) {
     PAL_CHECK(check_name(name));
-    const auto header = state_->store->head(name);
-    PAL_CHECK(forget_words(*state_, name));
+    PAL_TRY(log, log_behind(*state_->store, name));
+    if (log) PAL_CHECK(state_->index->remove(name.tenant, *log));
     PAL_TRY(receipt, state_->store->erase(name));
     // A search may have kept them again in between.
-    if (header) PAL_CHECK(state_->index->remove(name.tenant, header->log));
+    if (log) PAL_CHECK(state_->index->remove(name.tenant, *log));
     return receipt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "server/response_log.h"
+#include "store/damaged_log.h"
 
 namespace palimpsest {
 namespace {
@@ -101,25 +102,6 @@ Result<void> purge_if_gone(Store& store, const std::string& tenant, const LogId&
     return std::unexpected(header.error());
 }
 
-// Also of a conversation whose header cannot be read: lists have it all the same. None when there
-// is none, which the store is asked about again: it may have an erase to finish.
-Result<std::optional<LogId>> log_of(Memory& memory, const ConversationId& name) {
-    const auto header = memory.head(name);
-    if (header) return header->log;
-    const ErrorCode code = header.error().code;
-    if (code == ErrorCode::not_found) return std::nullopt;
-    if (code != ErrorCode::forbidden && code != ErrorCode::internal)
-        return std::unexpected(header.error());
-    ListQuery query{.tenant = name.tenant, .limit = at_once};
-    do {
-        PAL_TRY(page, memory.list(query));
-        for (const Header& one : page.headers)
-            if (one.name == name) return one.log;
-        query.after = page.next;
-    } while (!query.after.empty());
-    return std::nullopt;
-}
-
 }  // namespace
 
 Result<void> purge_records(Store& store, RecordQuery query) {
@@ -162,7 +144,9 @@ Result<void> scrub_all(Memory& memory, const ConversationId& name, const std::ve
 }
 
 Result<Receipt> erase_all(Memory& memory, const ConversationId& name) {
-    PAL_TRY(log, log_of(memory, name));
+    // None when there is none, which the store is asked about again: it may have an erase to
+    // finish.
+    PAL_TRY(log, log_behind(memory.store(), name));
     PAL_TRY(receipt, memory.erase(name));
     if (!log) return std::move(receipt);
     if (const auto purged = purge_erased(memory.store(), name.tenant, *log); !purged)
@@ -181,7 +165,7 @@ Result<void> scrub_all(Site& site, const ConversationId& name, const std::vector
 }
 
 Result<Receipt> erase_all(Site& site, const ConversationId& name) {
-    PAL_TRY(log, log_of(site.memory, name));
+    PAL_TRY(log, log_behind(site.memory.store(), name));
     if (log) site.responses->drop(*log);
     return erase_all(site.memory, name);
 }

@@ -73,6 +73,7 @@ Result<RedisStore::Census> RedisStore::take_census() {
         if (space_of(tag, rest)) census.spaces.insert(tag);
         if (rest == "b" || rest == "s") census.sharing.insert(tag);
         if (rest == "t") census.families.insert(tag);
+        if (rest == "n") census.names.insert(tag);
         if (rest == "x" && tag.starts_with("x")) census.due.insert(key(tag, rest));
         const bool header = rest.starts_with("h:");
         if (!header && !rest.starts_with("e:") && !rest.starts_with("p:")) return;
@@ -149,6 +150,16 @@ Result<void> RedisStore::mend_count(const TreeLog& log, const RedisPlace& place,
     return {};
 }
 
+// Nobody merges into what is no JSON, so nothing is overtaken here.
+Result<void> RedisStore::mend_metadata(const TreeLog& log, const RedisPlace& place, Check& check) {
+    if (!log.named() || is_metadata(log.header.metadata)) return {};
+    PAL_CHECK(set_fields(
+        place, {{"metadata", "{}"}, {"revision", std::to_string(log.header.revision + 1)}}));
+    check.note("metadata", log.header.name.id,
+               "its metadata was no JSON object; it is empty now, and can be set again");
+    return {};
+}
+
 // What is being written while we look is not damaged: at the first look it is a suspect only.
 Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool first_look) {
     const auto read = read_log(place.tag, place.log, nullptr, {});
@@ -161,6 +172,7 @@ Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool
     if (log.header.parent) check.forked.insert(place.tag);
     if (log.named() && expired(log.header, found->now)) return {};
     if (check.repair && first_look) PAL_CHECK(mend_count(log, place, check));
+    if (check.repair && first_look) PAL_CHECK(mend_metadata(log, place, check));
     PAL_TRY(faults, faults_of(log, place, check));
     if (faults.any() && first_look) {
         check.suspects.push_back(place);

@@ -13,6 +13,7 @@ struct RedisStore::Census {
     std::set<std::string> spaces;                            // tags
     std::set<std::string> sharing;                           // tags that have bodies or uses
     std::set<std::string> families;                          // tags that have a set of logs
+    std::set<std::string> names;                             // tags that lead to a log
 };
 
 struct RedisStore::Check {

@@ -1,9 +1,11 @@
 // What a family of forks keeps beside its logs: the set of them, how many forks each has, who uses
 // which body. Headers and entries count; the rest is compared with them and written anew.
+#include <algorithm>
 #include <charconv>
 
 #include "base/ids.h"
 #include "store/redis_store.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 namespace {
@@ -39,20 +41,32 @@ Result<RedisStore::FamilyFaults> RedisStore::look_beside(const RedisScript& scri
     return FamilyFaults{number_in(reply.at(1)), number_in(reply.at(2))};
 }
 
-Result<RedisStore::Tree> RedisStore::load_whole_tree(const std::string& tag, const LogId& log) {
+// Of a log of which something may go: itself, or one that is kept for its forks only.
+bool RedisStore::lost_a_fork(const Tree& tree, const LogId& log) {
+    for (const TreeLog& one : tree.all) {
+        const auto counted = tree.forks.find(one.header.log);
+        if (counted == tree.forks.end() ||
+            (one.named() && one.header.log != log && !expired(one.header, tree.now)))
+            continue;
+        const std::size_t forks = tree.logs.children_of(one.header.log).size();
+        if (counted->second > static_cast<std::int64_t>(forks)) return true;
+    }
+    return false;
+}
+
+Result<RedisStore::Tree> RedisStore::load_whole_tree(const std::string& tag, const LogId& log,
+                                                     Torn torn) {
     for (const bool gathered : {false, true}) {
         // Whoever has the name of the root now may share its bodies.
         PAL_TRY(name, name_key(tag));
         const LogId own = name && !name->linked ? name->place.log : log;
         PAL_TRY(tree, load_tree(tag, {log, own}));
-        if (tree.damage) return std::unexpected(*tree.damage);
-        bool strayed = false, fewer = false;
-        for (const TreeLog& one : tree.all) {
-            const LogId& uid = one.header.log;
-            if (one.header.parent && !tree.logs.find(*one.header.parent)) strayed = true;
-            const auto forks = static_cast<std::int64_t>(tree.logs.children_of(uid).size());
-            if (tree.forks.contains(uid) && tree.forks[uid] > forks) fewer = true;
-        }
+        if (tree.damage && torn == Torn::refused) return std::unexpected(*tree.damage);
+        PAL_CHECK(add_torn(tag, tree));
+        const bool fewer = lost_a_fork(tree, log);
+        const bool strayed = std::ranges::any_of(tree.all, [&](const TreeLog& one) {
+            return one.header.parent && !tree.logs.find(*one.header.parent);
+        });
         if (!strayed && !fewer) return tree;
         if (gathered && !fewer) return tree;  // what it was forked from is lost for good
         if (gathered) break;

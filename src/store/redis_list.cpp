@@ -101,8 +101,29 @@ void RedisStore::put_right(const Member& member, const TreeLog& log, const ListQ
          .effect = Effect::writes});
 }
 
+namespace {
+
+// Of one that is damaged: its owner by the set that has it. Whoever opens it is told. Where nobody
+// knows how old it is, it is not taken for old.
+std::optional<Header> named_only(const RedisPlace& place, const RedisReply& fields,
+                                 const ListQuery& query, Time now) {
+    const std::string* name = field_of(fields, "name");
+    auto id = name ? name_of(*name) : std::nullopt;
+    if (!id && !field_of(fields, "parent")) id = name_of(place.tag);
+    if (!id) return std::nullopt;
+    return Header{.name = std::move(*id),
+                  .log = place.log,
+                  .owner = *query.owner,
+                  .created = now,
+                  .updated = now,
+                  .accessed = now};
+}
+
+}  // namespace
+
 // The headers of those that are there, in the place that the sorted set says, and match. One that
-// is damaged keeps nobody from the others: whoever opens it is told, and unlisted() names it.
+// is damaged keeps nobody from the others: whoever opens it is told, and unlisted() names it; the
+// set of an owner still tells whose it is.
 Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& members,
                                                    const ListQuery& query, Time now) {
     std::vector<RedisCommand> commands;
@@ -115,6 +136,9 @@ Result<std::vector<Header>> RedisStore::headers_of(const std::vector<Member>& me
     for (std::size_t i = 0; i < members.size(); ++i) {
         if (replies[i].items.empty()) continue;
         auto log = read_header(replies[i], members[i].place.log);
+        if (!log && query.owner)
+            if (auto damaged = named_only(members[i].place, replies[i], query, now))
+                headers.push_back(std::move(*damaged));
         if (!log || !log->named()) continue;
         const bool placed = query.owner || std::cmp_equal(score_of(log->header, query.sort),
                                                           std::llround(members[i].score));

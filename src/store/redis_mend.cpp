@@ -89,11 +89,11 @@ Number newest_basis(const RedisReply& members) {
 
 }  // namespace
 
-// Nobody writes to a header that is torn, so nothing is overtaken here.
-Result<bool> RedisStore::mend_header(const RedisPlace& place, const RedisReply& fields) {
+Result<RedisStore::HeaderAnew> RedisStore::header_anew(const RedisPlace& place,
+                                                       const RedisReply& fields) {
     const std::string uid = hex(place.log);
     const auto root = name_of(place.tag);
-    const std::string h = key(place.tag, "h:" + uid), e = key(place.tag, "e:" + uid);
+    const std::string e = key(place.tag, "e:" + uid);
     const std::string x = key(place.tag, "x:" + uid), n = key(place.tag, "n");
     const std::string c = key("i/" + escaped(root ? root->tenant : ""), "c");
     PAL_TRY(now, server_time());
@@ -112,14 +112,31 @@ Result<bool> RedisStore::mend_header(const RedisPlace& place, const RedisReply& 
                        .last = told[2].text,
                        .basis = newest_basis(told[3]),
                        .created = number_in(told[5].text)};
-    std::vector<std::string> words{"HSET", h};
+    HeaderAnew anew{.entries = told[0].number};
     for (const std::string& field : unfit_fields(fields)) {
-        const auto value = value_anew(left, field);
-        if (!value) return false;
-        words.insert(words.end(), {field, *value});
+        auto value = value_anew(left, field);
+        if (value)
+            anew.known.insert_or_assign(field, std::move(*value));
+        else
+            anew.unknown.insert(field);
     }
-    if (words.size() == 2) return false;
+    return anew;
+}
+
+Result<void> RedisStore::set_fields(const RedisPlace& place,
+                                    const std::map<std::string, std::string>& fields) {
+    const std::string h = key(place.tag, "h:" + hex(place.log));
+    std::vector<std::string> words{"HSET", h};
+    for (const auto& [field, value] : fields) words.insert(words.end(), {field, value});
     PAL_CHECK(client_->run({.key = h, .words = std::move(words), .effect = Effect::writes}));
+    return {};
+}
+
+// Nobody writes to a header that is torn, so nothing is overtaken here.
+Result<bool> RedisStore::mend_header(const RedisPlace& place, const RedisReply& fields) {
+    PAL_TRY(anew, header_anew(place, fields));
+    if (anew.known.empty() || !anew.unknown.empty()) return false;
+    PAL_CHECK(set_fields(place, anew.known));
     return true;
 }
 

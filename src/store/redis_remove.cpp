@@ -82,7 +82,7 @@ Result<RedisReply> RedisStore::change_tree(const std::string& tag, const Tree& t
 // Nothing: the tree has changed meanwhile, or the log is not what it was taken for.
 Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const LogId& log,
                                                   bool has_expired) {
-    PAL_TRY(tree, load_whole_tree(tag, log));
+    PAL_TRY(tree, load_whole_tree(tag, log, Torn::guessed));
     const TreeLog* found = tree.logs.find(log);
     if (!found || !found->named()) return Receipt{};
     if (expired(found->header, tree.now) != has_expired) return Receipt{};
@@ -93,6 +93,7 @@ Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const 
             if (old.header.log != log && old.named() && expired(old.header, tree.now))
                 words.insert(words.end(), {"X", hex(old.header.log)});
     add_steps(tree.logs, tree.all, words);
+    PAL_CHECK(mend_changed(tag, tree));
     PAL_TRY(reply, change_tree(tag, tree, std::move(words)));
     if (reply.at(1) != "ok") return std::nullopt;
     forget_removed(tag, tree);
@@ -110,14 +111,23 @@ Result<bool> RedisStore::settle(const std::string& tag, const LogId& log) {
 }
 
 Result<Receipt> RedisStore::erase(const ConversationId& name) {
+    std::optional<TornName> torn;
     for (int i = 0; i < attempts_most; ++i) {
-        PAL_TRY(header, head(name));
+        const auto found = head(name);
+        if (!found && found.error().code == ErrorCode::internal && !torn) {
+            PAL_TRY(made, make_erasable(name));
+            torn = std::move(made);
+            if (torn) continue;
+        }
+        PAL_TRY(header, found);
         PAL_TRY(tag, tag_of_log(header.log));
         if (!tag) return no_log(header.log);
         PAL_TRY(done, remove(*tag, header.log, false));
         const bool nothing =
             done && done->logs == 0 && done->entries == 0 && done->kept_for.empty();
-        if (done && !nothing) return std::move(*done);
+        if (!done || nothing) continue;
+        if (torn) PAL_CHECK(forget_torn(name, *torn));
+        return std::move(*done);
     }
     return fail(ErrorCode::unavailable, "others were faster every time; try again");
 }
@@ -126,7 +136,7 @@ Result<Receipt> RedisStore::erase(const ConversationId& name) {
 Result<std::optional<bool>> RedisStore::scrub_family(const std::string& tag,
                                                      std::span<const Replacement> replacements,
                                                      bool dry) {
-    PAL_TRY(tree, load_whole_tree(tag, replacements.front().log));
+    PAL_TRY(tree, load_whole_tree(tag, replacements.front().log, Torn::refused));
     std::vector<std::string> words{tree.version}, writes;
     std::set<LogId> logs;
     for (const Replacement& one : replacements) {

@@ -138,8 +138,11 @@ RedisStore::Tree RedisStore::read_tree(const RedisReply& reply) {
         const auto uid = parse_log_id(reply.at(at));
         if (!uid) continue;
         auto log = read_header(reply.items[at + 1], *uid);
-        if (!log) tree.damage = log.error();
-        if (!log) continue;
+        if (!log) {
+            tree.damage = log.error();
+            tree.torn.emplace(*uid, reply.items[at + 1]);
+            continue;
+        }
         const std::string* forks = field_of(reply.items[at + 1], "forks");
         if (forks) tree.forks[*uid] = number_in(*forks);
         tree.all.push_back(std::move(*log));

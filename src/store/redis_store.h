@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "palimpsest/store.h"
 #include "store/redis_client.h"
@@ -82,12 +83,15 @@ private:
         std::vector<TreeLog> all = {};
         std::map<LogId, std::int64_t> forks = {};  // how many each had, as its header counts
         std::optional<Error> damage = {};          // of a header, which is left out of the rest
+        std::map<LogId, RedisReply> torn = {};     // those headers
     };
     Result<Tree> load_tree(const std::string& tag, std::initializer_list<LogId> logs);
     static Tree read_tree(const RedisReply& reply);
     // For whoever takes away: all of the family, or an error. What the set of its logs has lost is
-    // found and put back first.
-    Result<Tree> load_whole_tree(const std::string& tag, const LogId& log);
+    // found and put back first. Of headers that are torn, what the tree needs is guessed if asked.
+    enum class Torn : std::uint8_t { refused, guessed };
+    Result<Tree> load_whole_tree(const std::string& tag, const LogId& log, Torn torn);
+    static bool lost_a_fork(const Tree& tree, const LogId& log);
     // By their headers. Cost: a walk over all keys of the server.
     Result<std::vector<std::string>> uids_under(const std::string& tag);
     struct FamilyFaults {
@@ -161,21 +165,33 @@ private:
     Result<void> mend(const TreeLog& log, const RedisPlace& place, const Faults& faults,
                       const Check& check);
     Result<void> mend_count(const TreeLog& log, const RedisPlace& place, Check& check);
+    Result<void> mend_metadata(const TreeLog& log, const RedisPlace& place, Check& check);
     Result<void> find_foreign(const Census& census, Check& check);
     Result<void> check_beside(const Census& census, Check& check);
     Result<void> check_place(const RedisPlace& place, Check& check, bool first_look);
     Result<void> check_entries(const RedisPlace& place, Check& check);
     static void note_faults(const TreeLog& log, const Faults& faults, Check& check);
     Result<void> note_torn(const RedisPlace& place, const Error& why, Check& check);
+    struct HeaderAnew {
+        std::map<std::string, std::string> known = {};  // what fields that are unfit must hold
+        std::set<std::string> unknown = {};             // unfit fields of which nothing tells that
+        std::int64_t entries = 0;
+    };
+    Result<HeaderAnew> header_anew(const RedisPlace& place, const RedisReply& fields);
+    Result<void> set_fields(const RedisPlace& place,
+                            const std::map<std::string, std::string>& fields);
     // False: what it lacks cannot be known.
     Result<bool> mend_header(const RedisPlace& place, const RedisReply& fields);
     Result<void> check_family(const std::string& tag, const std::vector<std::string>& uids,
                               Check& check);
     Result<void> check_uses(const std::string& tag, const std::vector<std::string>& uids,
                             Check& check);
-    Result<void> add_unlisted(const RedisPlace& place, const Check& check,
+    // By the name key that leads to it; without an id where none does.
+    Result<ConversationId> name_leading_to(const RedisPlace& place, const Census& census);
+    Result<void> add_unlisted(const RedisPlace& place, const Census& census, const Check& check,
                               std::vector<Unlisted>& found);
-    Result<void> add_headless(const RedisPlace& place, std::vector<Unlisted>& found);
+    Result<void> add_headless(const RedisPlace& place, const Census& census,
+                              std::vector<Unlisted>& found);
     Result<void> check_orphan(const RedisPlace& place, Check& check);
     Result<void> check_listing(const std::string& in, Check& check);
     Result<void> check_space(const std::string& tag, Check& check);
@@ -191,6 +207,18 @@ private:
     Result<void> scrub_tag(const std::string& tag, std::span<const Replacement> some, bool dry);
     Result<void> check_each(std::span<const Replacement> replacements);
     void forget_removed(const std::string& tag, const Tree& tree);
+    Result<TreeLog> guessed(const RedisPlace& place, const RedisReply& fields);
+    Result<void> add_torn(const std::string& tag, Tree& tree);
+    Result<void> mend_changed(const std::string& tag, const Tree& tree);
+    struct TornName {
+        RedisPlace place = {};
+        bool begins_nowhere = false;  // what it was forked from is not known
+    };
+    // Makes a damaged header what it must be to be removed. Nothing: nothing has that name.
+    Result<std::optional<TornName>> make_erasable(const ConversationId& name);
+    Result<RedisReply> fields_of(const RedisPlace& place);
+    Result<void> cut_off(const RedisPlace& place, HeaderAnew& anew);
+    Result<void> forget_torn(const ConversationId& name, const TornName& torn);
     Result<bool> sweep_one(const std::string& in, const std::string& member, const NameKey& at,
                            Time now);
     Result<std::size_t> sweep_shard(unsigned shard, std::size_t limit);

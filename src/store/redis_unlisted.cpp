@@ -6,17 +6,32 @@
 
 namespace palimpsest {
 
-Result<void> RedisStore::add_unlisted(const RedisPlace& place, const Check& check,
-                                      std::vector<Unlisted>& found) {
+Result<ConversationId> RedisStore::name_leading_to(const RedisPlace& place, const Census& census) {
+    const std::string tenant = name_of(place.tag).value_or(ConversationId{}).tenant;
+    std::vector<std::string> tags;
+    std::vector<RedisCommand> asking;
+    for (const std::string& tag : census.names) {
+        const auto name = name_of(tag);
+        if (!name || name->tenant != tenant) continue;
+        const std::string n = key(tag, "n");
+        tags.push_back(tag);
+        asking.push_back({.key = n, .words = {"GET", n}});
+    }
+    PAL_TRY(replies, client_->run_all(asking));
+    for (std::size_t i = 0; i < tags.size(); ++i)
+        if (const auto found = parse_name_key(replies[i].text, tags[i]);
+            found && found->place == place)
+            return *name_of(tags[i]);
+    return ConversationId{tenant, ""};
+}
+
+Result<void> RedisStore::add_unlisted(const RedisPlace& place, const Census& census,
+                                      const Check& check, std::vector<Unlisted>& found) {
     const auto read = read_log(place.tag, place.log, nullptr, {});
     if (!read && read.error().code == ErrorCode::internal) {
-        const std::string h = key(place.tag, "h:" + hex(place.log));
-        const auto name = client_->run({.key = h, .words = {"HGET", h, "name"}});
-        const auto root = name_of(place.tag);
-        found.push_back({.name = (name ? name_of(name->text) : std::nullopt)
-                                     .value_or(ConversationId{root ? root->tenant : "", ""}),
-                         .log = place.log,
-                         .damage = read.error().message});
+        PAL_TRY(name, name_leading_to(place, census));
+        found.push_back(
+            {.name = std::move(name), .log = place.log, .damage = read.error().message});
         return {};
     }
     PAL_TRY(there, read);
@@ -31,13 +46,12 @@ Result<void> RedisStore::add_unlisted(const RedisPlace& place, const Check& chec
     return {};
 }
 
-Result<void> RedisStore::add_headless(const RedisPlace& place, std::vector<Unlisted>& found) {
+Result<void> RedisStore::add_headless(const RedisPlace& place, const Census& census,
+                                      std::vector<Unlisted>& found) {
     const Result<void> lost = check_not_lost(place);
     if (lost || lost.error().code != ErrorCode::internal) return lost;
-    const auto name = name_of(place.tag);
-    found.push_back({.name = name.value_or(ConversationId{}),
-                     .log = place.log,
-                     .damage = lost.error().message});
+    PAL_TRY(name, name_leading_to(place, census));
+    found.push_back({.name = std::move(name), .log = place.log, .damage = lost.error().message});
     return {};
 }
 
@@ -48,10 +62,10 @@ Result<std::vector<Unlisted>> RedisStore::unlisted(std::span<const std::string> 
     PAL_CHECK(find_foreign(census, check));
     std::vector<Unlisted> found;
     for (const auto& [tag, log] : census.headers)
-        if (check.wants(name_of(tag))) PAL_CHECK(add_unlisted({tag, log}, check, found));
+        if (check.wants(name_of(tag))) PAL_CHECK(add_unlisted({tag, log}, census, check, found));
     for (const auto& [tag, log] : census.lists)
         if (check.wants(name_of(tag)) && !census.headers.contains({tag, log}))
-            PAL_CHECK(add_headless({tag, log}, found));
+            PAL_CHECK(add_headless({tag, log}, census, found));
     return found;
 }
 

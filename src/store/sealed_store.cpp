@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "core/metadata.h"
+#include "store/damaged_log.h"
 #include "store/rules.h"
 #include "store/sealed_content.h"
 #include "store/sealed_erasure.h"
@@ -197,9 +198,10 @@ Result<void> SealedStore::scrub(std::span<const Replacement> replacements) {
 // The log of the name and those that it was forked from; none when it is not there.
 Result<std::vector<LogId>> SealedStore::chain_of(const ConversationId& name) {
     std::vector<LogId> chain;
-    auto header = inner_->head(name);
-    if (!header && header.error().code != ErrorCode::not_found)
-        return std::unexpected(header.error());
+    PAL_TRY(log, log_behind(*inner_, name));
+    if (!log) return chain;
+    auto header = inner_->head(*log);
+    if (!header) chain.push_back(*log);  // damaged: what it was forked from, a sweep finds
     while (header) {
         chain.push_back(header->log);
         if (!header->parent) break;

@@ -118,6 +118,20 @@ TEST(redis_check, entries_whose_header_is_lost_are_found) {
     EXPECT_TRUE(counted);
 }
 
+TEST(redis_check, metadata_that_is_no_json_is_told_and_emptied_when_asked) {
+    for (const std::string metadata : {"x", "'[1]'", "''", "'{\"a\":'"}) {
+        LostKeys keys;
+        keys.run("hset 'P:{t/a}:h:UID' metadata " + metadata);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(keys.check(), Told{"metadata a"}) << metadata;
+        EXPECT_EQ(keys.repair(), Told{"metadata a"}) << metadata;
+        EXPECT_EQ(keys.check(), Told{}) << metadata;
+        EXPECT_EQ(keys.store->head(ConversationId{"t", "a"})->metadata, "{}") << metadata;
+        Batch batch;
+        batch.patch.metadata_merge = R"({"topic":"birds"})";
+        EXPECT_TRUE(keys.store->append({"t", "a"}, batch)) << metadata;
+    }
+}
+
 TEST(redis_check, counts_records_and_mends_their_order) {
     LostKeys keys;
     EXPECT_EQ(keys.store->check({})->records, 1U);

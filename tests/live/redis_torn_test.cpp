@@ -81,10 +81,63 @@ TEST(redis_torn, a_header_that_lacks_a_field_is_damage_to_every_reader_and_write
         expect_damage(keys.store->append({"t", "a"}, says("four")), "append without " + field);
         EXPECT_EQ(keys.store->list({.tenant = "t"})->headers.size(), 2U) << "the others";
         EXPECT_EQ(keys.store->unlisted({})->size(), 1U) << "it is named there: without " << field;
-        expect_damage(keys.store->erase({"t", "a"}), "erase without " + field);
-        expect_damage(keys.store->erase({"t", "b"}), "erase of its fork without " + field);
         EXPECT_EQ(texts_of(*keys.store, {"t", "c"}), Told{"of another"});
     }
+}
+
+TEST(redis_torn, a_conversation_can_be_erased_whatever_its_header_lacks) {
+    for (const std::string damage :
+         {"hdel 'P:{t/a}:h:<A>' end", "hdel 'P:{t/a}:h:<A>' base end messages",
+          "hdel 'P:{t/a}:h:<A>' tenant", "hdel 'P:{t/a}:h:<A>' name", "hset 'P:{t/a}:h:<A>' name x",
+          "hdel 'P:{t/a}:h:<A>' owner", "hdel 'P:{t/a}:h:<A>' expires",
+          "hset 'P:{t/a}:h:<A>' ttl x", "del 'P:{t/a}:h:<A>'"}) {
+        TornKeys keys;
+        ASSERT_TRUE(keys.store->append({"t", "a"}, says("behind the fork")));
+        (void)keys.run(damage);
+        const auto erased = keys.store->erase({"t", "a"});
+        ASSERT_TRUE(erased) << damage << ": " << erased.error().message;
+        EXPECT_EQ(erased->entries, 1U) << damage;
+        EXPECT_EQ(erased->kept_for, Told{"b"}) << damage;
+        EXPECT_EQ(texts_of(*keys.store, {"t", "b"}).size(), 4U) << damage;
+        EXPECT_EQ(keys.check(), Told{}) << damage;
+        ASSERT_TRUE(keys.store->erase({"t", "b"})) << damage;
+        EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "") << "nothing of either is left";
+        EXPECT_EQ(keys.check(), Told{}) << damage;
+    }
+}
+
+TEST(redis_torn, a_fork_can_be_erased_whatever_its_header_or_its_parent_s_lacks) {
+    for (const std::string damage :
+         {"hdel 'P:{t/a}:h:<A>' end", "hdel 'P:{t/a}:h:<A>' name", "hdel 'P:{t/a}:h:<B>' end",
+          "hdel 'P:{t/a}:h:<B>' base", "hdel 'P:{t/a}:h:<B>' base end",
+          "hdel 'P:{t/a}:h:<B>' parent", "hdel 'P:{t/a}:h:<B>' name", "del 'P:{t/a}:h:<B>'"}) {
+        TornKeys keys;
+        (void)keys.run(damage);
+        const auto erased = keys.store->erase({"t", "b"});
+        ASSERT_TRUE(erased) << damage << ": " << erased.error().message;
+        EXPECT_EQ(erased->entries, 1U) << damage;
+        EXPECT_EQ(keys.run("exists 'P:{t/a}:e:<B>' 'P:{t/b}:n'"), "0\n") << damage;
+        const bool parent = damage.find("<A>") != damage.npos;
+        EXPECT_EQ(keys.check() == Told{}, !parent) << damage;
+        ASSERT_TRUE(keys.store->erase({"t", "a"})) << damage;
+        EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "") << damage;
+        EXPECT_EQ(keys.check(), Told{}) << damage;
+    }
+}
+
+TEST(redis_torn, the_sets_of_owners_forget_one_whose_owner_nobody_knows) {
+    TornKeys keys;
+    Batch batch;
+    batch.patch.owner = "bob";
+    ASSERT_TRUE(keys.store->append({"t", "c"}, batch));
+    const std::string c = hex(keys.store->head(ConversationId{"t", "c"})->log);
+    (void)keys.run("hdel 'P:{t/c}:h:" + c + "' owner");
+    const Page page = *keys.store->list({.tenant = "t", .owner = "bob"});
+    ASSERT_EQ(page.headers.size(), 1U) << "the set knows whose it is";
+    EXPECT_EQ(page.headers[0].name.id, "c");
+    EXPECT_EQ(keys.store->head(ConversationId{"t", "c"}).error().code, ErrorCode::internal);
+    ASSERT_TRUE(keys.store->erase({"t", "c"}));
+    EXPECT_EQ(keys.run("exists 'P:{i/t}:o:bob'"), "0\n");
 }
 
 TEST(redis_torn, a_field_that_holds_what_it_cannot_is_damage_too) {
@@ -161,6 +214,9 @@ TEST(redis_torn, a_fork_that_lost_its_parent_s_uid_stays_damaged) {
     EXPECT_EQ(keys.check(), Told{"damaged b"}) << "nobody knows it";
     expect_damage(keys.store->head(ConversationId{"t", "b"}), "the fork");
     expect_damage(keys.store->erase({"t", "a"}), "what it shares");
+    EXPECT_TRUE(keys.store->erase({"t", "b"}));
+    EXPECT_TRUE(keys.store->erase({"t", "a"})) << "nobody shares it any more";
+    EXPECT_EQ(keys.check(), Told{});
 }
 
 TEST(redis_torn, a_fork_whose_parent_is_lost_is_damaged_and_not_absent) {
