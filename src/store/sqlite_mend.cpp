@@ -28,12 +28,14 @@ Result<std::optional<Entry>> outer_entry(SqliteDatabase& db, const LogRow& row, 
     return std::move(entry);
 }
 
-// The other table says the same uid and tenant.
-Result<bool> tables_agree(SqliteDatabase& db, const LogRow& row) {
+// The other table says the same uid and tenant. Where its row is lost, the sum of this one does.
+Result<bool> tables_agree(SqliteDatabase& db, const StoredLog& stored) {
+    const LogRow& row = stored.row;
     SqliteQuery query = db.query("SELECT uid, tenant FROM head WHERE log = ?");
     query.integer(row.log);
     PAL_TRY(found, query.step());
-    return found && query.bytes_at(0) == bytes_of(row.header.log) &&
+    if (!found) return stored.cold_right;
+    return query.bytes_at(0) == bytes_of(row.header.log) &&
            (!row.named() || query.bytes_at(1) == row.header.name.tenant);
 }
 
@@ -59,8 +61,9 @@ Result<void> derive_head(SqliteDatabase& db, LogRow& row, const std::optional<En
     PAL_TRY(standing, standing_at(db, row, header.end));
     header.basis = standing.basis;
     header.messages = standing.messages;
-    ++header.epoch;
     header.updated = header.accessed = last ? last->at : header.created;
+    // Higher than any that it had, also where the row of the old one is lost.
+    header.epoch = std::max(header.epoch + 1, static_cast<std::uint64_t>(to_ms(header.updated)));
     header.expires = header.ttl ? std::optional(header.updated + *header.ttl) : std::nullopt;
     return {};
 }
@@ -70,7 +73,7 @@ Result<void> write(SqliteDatabase& db, const LogRow& row) {
     base.number(row.header.base.value).integer(row.log);
     PAL_CHECK(base.run());
     PAL_CHECK(update_log(db, row));
-    return update_head(db, row, {});
+    return insert_head(db, row);
 }
 
 // Where pages are damaged, as far as they can be read. A fork comes after what it was forked from.
@@ -86,7 +89,7 @@ std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db) {
 
 Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored) {
     LogRow row = stored.row;
-    PAL_TRY(agree, tables_agree(db, row));
+    PAL_TRY(agree, tables_agree(db, stored));
     if (!agree) return beyond_mending(row, "its tables do not say the same of it");
     PAL_TRY(first, outer_entry(db, row, false));
     PAL_TRY(last, outer_entry(db, row, true));

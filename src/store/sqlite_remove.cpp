@@ -56,7 +56,7 @@ Result<void> trim(SqliteDatabase& db, LogRow& row, Seq top, Receipt& receipt) {
     row.header.basis = standing.basis;
     row.header.messages = standing.messages;
     PAL_CHECK(update_log(db, row));
-    return update_head(db, row, {});
+    return insert_head(db, row);
 }
 
 Result<void> delete_log(SqliteDatabase& db, const LogRow& row, Receipt& receipt) {
@@ -75,6 +75,35 @@ Result<std::vector<LogRow>> family_below(SqliteDatabase& db, const LogRow& row) 
         for (LogRow& child : children) rows.push_back(std::move(child));
     }
     return rows;
+}
+
+// The same for whoever removes: a fork whose head is damaged still says where it begins. It is not
+// taken for expired.
+Result<std::vector<LogRow>> forks_below(SqliteDatabase& db, const LogRow& row) {
+    std::vector<LogRow> rows{row};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        PAL_TRY(children, stored_children_of(db, rows[i].header.log));
+        for (StoredLog& child : children) {
+            if (!child.cold_right)
+                return fail(ErrorCode::internal,
+                            "the header of " + where_is(child.row) +
+                                " is damaged, and it may share what would go: erase it first, or "
+                                "repair it (`pal doctor --repair`)");
+            if (!child.head_right) child.row.header.expires = std::nullopt;
+            rows.push_back(std::move(child.row));
+        }
+    }
+    rows.erase(rows.begin());
+    return rows;
+}
+
+// What a log was forked from, unless nobody can say what that is.
+Result<std::optional<LogRow>> known_parent(SqliteDatabase& db, const LogRow& row) {
+    if (!row.header.parent) return std::nullopt;
+    PAL_TRY(parent, find_stored_log(db, *row.header.parent));
+    if (!parent || !parent->cold_right) return std::nullopt;
+    if (!parent->head_right) parent->row.header.expires = std::nullopt;
+    return std::move(parent->row);
 }
 
 Result<LogRow> scrubbed_log(SqliteDatabase& db, const ReadyReplacement& replacement, Time now) {
@@ -154,9 +183,9 @@ Result<void> scrub_entries(SqliteDatabase& db, std::span<const ReadyReplacement>
 
 Result<Receipt> remove_log(SqliteDatabase& db, LogRow row) {
     Receipt receipt;
-    PAL_TRY(family, family_below(db, row));
-    for (const LogRow& fork : family)
-        if (fork.log != row.log && fork.named()) receipt.kept_for.push_back(fork.header.name.id);
+    PAL_TRY(forks, forks_below(db, row));
+    for (const LogRow& fork : forks)
+        if (fork.named()) receipt.kept_for.push_back(fork.header.name.id);
     std::ranges::sort(receipt.kept_for);
     PAL_CHECK(take_name(db, row));
     while (!row.named()) {
@@ -166,8 +195,7 @@ Result<Receipt> remove_log(SqliteDatabase& db, LogRow row) {
             break;
         }
         PAL_CHECK(delete_log(db, row, receipt));
-        if (!row.header.parent) break;
-        PAL_TRY(parent, find_log(db, *row.header.parent));
+        PAL_TRY(parent, known_parent(db, row));
         if (!parent) break;
         row = std::move(*parent);
     }
@@ -176,14 +204,15 @@ Result<Receipt> remove_log(SqliteDatabase& db, LogRow row) {
 
 Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now) {
     LogRow top = row;
-    while (top.header.parent) {
-        PAL_TRY(parent, find_log(db, *top.header.parent));
+    for (;;) {
+        PAL_TRY(parent, known_parent(db, top));
         if (!parent || (parent->named() && !expired(parent->header, now))) break;
         top = std::move(*parent);
     }
-    PAL_TRY(family, family_below(db, top));
-    for (const LogRow& fork : family) {
-        if (!fork.named() || !expired(fork.header, now)) continue;
+    PAL_TRY(forks, forks_below(db, top));
+    forks.push_back(std::move(top));
+    for (const LogRow& fork : forks) {
+        if (fork.log == row.log || !fork.named() || !expired(fork.header, now)) continue;
         PAL_TRY(due, find_log(db, fork.header.log));
         if (due) PAL_CHECK(remove_log(db, std::move(*due)));
     }

@@ -66,9 +66,10 @@ Result<std::optional<LogRow>> one_log(SqliteQuery& query) {
     return std::move(row);
 }
 
+// One whose row of `head` is lost is damaged, not absent.
 std::string select_logs(std::string_view where) {
     return "SELECT " + std::string(log_columns) +
-           " FROM log l CROSS JOIN head h ON h.log = l.log WHERE " + std::string(where);
+           " FROM log l LEFT JOIN head h ON h.log = l.log WHERE " + std::string(where);
 }
 
 }  // namespace
@@ -175,6 +176,27 @@ Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const LogId& uid) {
     return std::move(row);
 }
 
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, const LogId& uid) {
+    static const std::string by_uid = select_logs("l.uid = ?");
+    SqliteQuery query = db.query(by_uid);
+    query.blob(bytes_of(uid));
+    PAL_TRY(found, query.step());
+    if (!found) return std::nullopt;
+    return read_stored_log(query);
+}
+
+Result<std::vector<StoredLog>> stored_children_of(SqliteDatabase& db, const LogId& uid) {
+    static const std::string by_parent = select_logs("l.parent = ? ORDER BY l.base");
+    SqliteQuery query = db.query(by_parent);
+    query.blob(bytes_of(uid));
+    std::vector<StoredLog> rows;
+    for (;;) {
+        PAL_TRY(found, query.step());
+        if (!found) return rows;
+        rows.push_back(read_stored_log(query));
+    }
+}
+
 Result<std::vector<LogRow>> children_of(SqliteDatabase& db, const LogId& uid) {
     static const std::string by_parent = select_logs("l.parent = ? ORDER BY l.base");
     SqliteQuery query = db.query(by_parent);
@@ -215,13 +237,18 @@ Result<void> insert_log(SqliteDatabase& db, LogRow& row) {
     cold.integer(to_ms(header.created)).integer(count_of(header.ttl)).number(header.revision);
     cold.number(sum_of_log(row));
     PAL_CHECK(cold.run());
+    return insert_head(db, row);
+}
+
+Result<void> insert_head(SqliteDatabase& db, const LogRow& row) {
+    const Header& header = row.header;
     SqliteQuery hot = db.query(
-        "INSERT INTO head(log, uid, tenant, \"end\", basis, messages, epoch, updated, accessed, "
-        "expires, sum, updated_minute, accessed_minute) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-    hot.integer(row.log)
-        .blob(bytes_of(header.log))
-        .text(header.name.tenant)
-        .number(header.end.value);
+        "INSERT OR REPLACE INTO head(log, uid, tenant, \"end\", basis, messages, epoch, updated, "
+        "accessed, expires, sum, updated_minute, accessed_minute) "
+        "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    hot.integer(row.log).blob(bytes_of(header.log));
+    row.named() ? hot.text(header.name.tenant) : hot.null();
+    hot.number(header.end.value);
     hot.number(header.basis.value).number(header.messages).number(header.epoch);
     hot.integer(to_ms(header.updated)).integer(to_ms(header.accessed));
     hot.integer(ms_of(header.expires)).number(sum_of_head(row));

@@ -35,6 +35,8 @@ struct StoredLog {
 StoredLog read_stored_log(const SqliteQuery& query);
 Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, const ConversationId& name);
 Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, std::int64_t log);
+Result<std::optional<StoredLog>> find_stored_log(SqliteDatabase& db, const LogId& uid);
+Result<std::vector<StoredLog>> stored_children_of(SqliteDatabase& db, const LogId& uid);
 
 Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const ConversationId& name);
 Result<std::optional<LogRow>> find_log(SqliteDatabase& db, const LogId& uid);
@@ -42,8 +44,9 @@ Result<std::vector<LogRow>> children_of(SqliteDatabase& db, const LogId& uid);
 // The largest seq at which a log was forked; nothing: it has no forks.
 Result<std::optional<Seq>> largest_fork(SqliteDatabase& db, const LogId& uid);
 
-Result<void> insert_log(SqliteDatabase& db, LogRow& row);        // sets row.log
-Result<void> update_log(SqliteDatabase& db, const LogRow& row);  // the cold half
+Result<void> insert_log(SqliteDatabase& db, LogRow& row);         // sets row.log
+Result<void> insert_head(SqliteDatabase& db, const LogRow& row);  // the hot half, over any other
+Result<void> update_log(SqliteDatabase& db, const LogRow& row);   // the cold half
 // `before`: as it was found; {} if that is not known. What did not change is left alone in the
 // indexes: each that is written costs the commit a page.
 Result<void> update_head(SqliteDatabase& db, const LogRow& row, const Header& before);

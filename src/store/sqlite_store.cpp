@@ -237,6 +237,28 @@ Result<CheckReport> SqliteStore::check(std::span<const std::string>) {
     return check_sqlite(*db, options_.path);
 }
 
+// Listings leave out what has lost its row of `head`.
+Result<std::vector<Unlisted>> SqliteStore::unlisted(std::span<const std::string> tenants) {
+    PAL_TRY(db, readers_.borrow());
+    SqliteQuery query = (*db).query(
+        "SELECT log FROM log l WHERE l.name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM head h WHERE "
+        "h.log = l.log) ORDER BY log");
+    std::vector<Unlisted> found;
+    for (;;) {
+        PAL_TRY(row, query.step());
+        if (!row) return found;
+        PAL_TRY(stored, find_stored_log(*db, query.integer_at(0)));
+        if (!stored) continue;
+        const Header& header = stored->row.header;
+        if (!tenants.empty() && std::ranges::find(tenants, header.name.tenant) == tenants.end())
+            continue;
+        found.push_back({.name = header.name,
+                         .log = header.log,
+                         .damage = "its row of the table `head` is lost; `pal doctor --repair` "
+                                   "makes it from its entries"});
+    }
+}
+
 Result<Contents> SqliteStore::contents() {
     PAL_TRY(db, readers_.borrow());
     Contents found;

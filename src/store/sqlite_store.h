@@ -44,6 +44,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
     Result<Contents> contents() override;
+    Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;
     // Makes the indexes anew; where nothing else is wrong, removes bodies that no entry uses.
     Result<CheckReport> repair(std::span<const std::string> tenants) override;

@@ -70,6 +70,30 @@ TEST_F(FilesHeader, that_the_index_knows_is_written_anew) {
     EXPECT_EQ(texts_of(*open_good(url()), {"t", "b"}), all_);
 }
 
+TEST_F(FilesHeader, that_is_damaged_keeps_nobody_from_erasing) {
+    for (const bool forked : {false, true}) {
+        if (forked) fork_at_two();
+        damage_header();
+        const auto store = open_good(url());
+        const auto receipt = store->erase({"t", "b"});
+        ASSERT_TRUE(receipt) << receipt.error().message;
+        EXPECT_EQ(receipt->entries, forked ? 1U : 3U);
+        EXPECT_TRUE(store->check({})->findings.empty());
+        for (const char* text : {"one", "two", "three"})
+            header_ = store->append({"t", "b"}, batch_of(text))->header;
+    }
+}
+
+TEST_F(FilesHeader, of_a_fork_that_nothing_knows_keeps_nobody_from_erasing) {
+    fork_at_two();
+    damage_header();
+    lose_index();
+    const auto store = open_good(url());
+    EXPECT_TRUE(store->erase({"t", "f"}));
+    EXPECT_TRUE(store->erase({"t", hex(header_.log)}));
+    EXPECT_TRUE(store->check({})->findings.empty());
+}
+
 // What is left of a damaged entry may be worth something to somebody: its file stays as it is.
 TEST_F(FilesHeader, is_written_behind_entries_of_which_one_is_damaged_too) {
     damage_header();

@@ -18,9 +18,10 @@ protected:
                 EXPECT_TRUE(store->append({"t", name}, batch_of(text)));
         log_ = store->head(ConversationId{"t", "b"})->log;
     }
-    void damage(const std::string& sql) const {
+    void damage(const std::string& sql) const { damage_in(folder_, sql); }
+    static void damage_in(const TestFolder& folder, const std::string& sql) {
         sqlite3* db = nullptr;
-        ASSERT_EQ(sqlite3_open(folder_.file("store.db").c_str(), &db), SQLITE_OK);
+        ASSERT_EQ(sqlite3_open(folder.file("store.db").c_str(), &db), SQLITE_OK);
         EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
         sqlite3_close(db);
     }
@@ -42,12 +43,15 @@ protected:
         std::ranges::sort(names);
         return names;
     }
+    static constexpr const char* lost_head_ =
+        "DELETE FROM head WHERE log = (SELECT log FROM log WHERE name = 'b')";
     // What the damage may be, in each half of the header.
     const std::vector<std::string> damages_ = {
         "UPDATE log SET title = 'x' WHERE name = 'b'",
         "UPDATE log SET base = 1 WHERE name = 'b'",
         "UPDATE log SET metadata = 'x' WHERE name = 'b'",
         "UPDATE head SET \"end\" = 9 WHERE log = (SELECT log FROM log WHERE name = 'b')",
+        lost_head_,
     };
     const TestFolder folder_{quick_place()};
     LogId log_ = {};
@@ -120,15 +124,77 @@ TEST_F(SqliteHeader, that_is_damaged_can_be_erased) {
 }
 
 TEST_F(SqliteHeader, that_is_damaged_can_be_erased_though_a_fork_needs_a_part) {
+    for (const std::string& sql : {damages_[0], std::string(lost_head_)}) {
+        fork_at_two();
+        damage(sql);
+        const auto store = open_good(folder_.url());
+        const auto receipt = store->erase({"t", "b"});
+        ASSERT_TRUE(receipt) << sql << receipt.error().message;
+        EXPECT_EQ(receipt->entries, 1U);
+        EXPECT_EQ(receipt->kept_for, std::vector<std::string>{"f"});
+        EXPECT_EQ(store->read(log_, {})->size(), 2U);
+        EXPECT_TRUE(store->check({})->findings.empty());
+        ASSERT_TRUE(store->erase({"t", "f"}));
+        for (const char* text : {"one", "two", "three"})
+            log_ = store->append({"t", "b"}, batch_of(text))->header.log;
+    }
+}
+
+TEST_F(SqliteHeader, of_a_relative_that_is_damaged_keeps_nobody_from_erasing) {
+    const std::string fork_lost =
+        "DELETE FROM head WHERE log = (SELECT log FROM log WHERE name = 'f')";
+    for (const std::string& sql : {damages_[0], std::string(lost_head_), fork_lost}) {
+        fork_at_two();
+        damage(sql);
+        const bool parent = sql != fork_lost;
+        const auto store = open_good(folder_.url());
+        for (const char* name : {parent ? "f" : "b", parent ? "b" : "f"})
+            EXPECT_TRUE(store->erase({"t", name})) << sql << " " << name;
+        EXPECT_TRUE(store->check({})->findings.empty()) << sql;
+        for (const char* text : {"one", "two", "three"})
+            log_ = store->append({"t", "b"}, batch_of(text))->header.log;
+    }
+}
+
+TEST_F(SqliteHeader, of_a_fork_that_does_not_say_where_it_begins_is_to_be_erased_first) {
     fork_at_two();
-    damage(damages_[0]);
+    damage("UPDATE log SET base = 1 WHERE name = 'f'");
     const auto store = open_good(folder_.url());
-    const auto receipt = store->erase({"t", "b"});
-    ASSERT_TRUE(receipt) << receipt.error().message;
-    EXPECT_EQ(receipt->entries, 1U);
-    EXPECT_EQ(receipt->kept_for, std::vector<std::string>{"f"});
-    EXPECT_EQ(store->read(log_, {})->size(), 2U);
+    const auto refused = store->erase({"t", "b"});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("erase it first"), std::string::npos);
+    for (const char* name : {"f", "b"}) EXPECT_TRUE(store->erase({"t", name})) << name;
     EXPECT_TRUE(store->check({})->findings.empty());
+}
+
+TEST_F(SqliteHeader, whose_half_is_lost_is_damaged_and_not_absent) {
+    damage(lost_head_);
+    const auto store = open_good(folder_.url());
+    EXPECT_EQ(store->head(ConversationId{"t", "b"}).error().code, ErrorCode::internal);
+    EXPECT_EQ(store->append({"t", "b"}, batch_of("four")).error().code, ErrorCode::internal);
+    const auto unlisted = store->unlisted({});
+    ASSERT_EQ(unlisted->size(), 1U);
+    EXPECT_EQ(unlisted->front().name.id, "b");
+    EXPECT_EQ(unlisted->front().log, log_);
+    const auto to = open_good("memory:");
+    EXPECT_EQ(copy_store(*store, *to, {})->failures.front().what, "b");
+}
+
+TEST_F(SqliteHeader, that_is_damaged_keeps_no_key_when_it_is_erased) {
+    ::setenv("PAL_HEADER_KEY", std::string(64, 'a').c_str(), 1);
+    for (const std::string& sql : {damages_[0], std::string(lost_head_)}) {
+        const TestFolder folder{quick_place()};
+        auto sealed = open_store(folder.url(), {.encryption_key = "env:PAL_HEADER_KEY"}).value();
+        for (const char* name : {"a", "b"})
+            ASSERT_TRUE(sealed->append({"t", name}, batch_of("one")));
+        damage_in(folder, sql);
+        ASSERT_TRUE(sealed->erase({"t", "b"})) << sql;
+        EXPECT_TRUE(sealed->check({})->findings.empty()) << sql;
+        sealed.reset();
+        const auto raw = open_store(folder.url(), {.raw = true});
+        ASSERT_TRUE(raw) << raw.error().message;
+        EXPECT_EQ((*raw)->list_records({"t", "pal.key"})->size(), 1U) << sql;
+    }
 }
 
 TEST_F(SqliteHeader, that_is_damaged_and_expired_keeps_no_other_from_going) {
