@@ -84,9 +84,15 @@ Result<Draft> read_entry_line(const JsonValue& line) {
         } else if (const auto message = line.find("message")) {
             payload = make_bytes(std::string(message->raw()));
         }
-        PAL_TRY(body, decode_body(known, bytes, payload));
+        // Damage of the file, not of ours.
+        auto body = decode_body(known, bytes, payload);
+        if (!body)
+            return fail(ErrorCode::invalid_request,
+                        "the meta of this entry is not that of a " + std::string(kind->string()) +
+                            " as an export writes it: " + body.error().message,
+                        "meta");
         PAL_TRY(time, parse_time(at->string()));
-        return Draft{std::move(body), time};
+        return Draft{std::move(*body), time};
     }
     return fail(ErrorCode::invalid_request, "there is no kind of entry like that", "kind");
 }
