@@ -191,7 +191,7 @@ Result<int> run_erase(Invocation& call) {
                             "; if it has expired, `pal erase --expired` removes its words");
         if (!receipt) return std::unexpected(receipt.error());
         print_receipt(call, name.id, many, *receipt);
-        if (!header && header.error().code != ErrorCode::not_found)
+        if (!header && header.error().code == ErrorCode::internal)
             tell_unread(name.id, header.error());
     }
     if (!chosen.unread.empty())

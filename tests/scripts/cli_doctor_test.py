@@ -201,6 +201,19 @@ class Doctor(PalTest):
             db.close()
             self.assertIn(f"entry {lost}", self.fails(70, "internal", "view", f"c{lost}"))
 
+    def test_what_lost_a_part_of_its_header_is_erased_and_that_is_said(self):
+        self.make_store(each=2)
+        db = sqlite3.connect(self.path("palimpsest.db"))
+        db.execute("DELETE FROM head WHERE log = (SELECT log FROM log WHERE name = 'b')")
+        db.commit()
+        db.close()
+        self.fails(70, "internal", "show", "b")
+        erased = self.pal("erase", "b")
+        self.assertEqual(erased.status, 0, erased.err)
+        self.assertIn("erased 2 entries", erased.out)
+        self.assertIn("b: it was erased unread: the header of", erased.err)
+        self.assertIn("nothing is wrong", self.ok("doctor").out)
+
     def test_no_file_or_a_folder_is_an_error(self):
         self.fails(4, "not_found", "doctor")
         os.mkdir(self.path("palimpsest.db"))
