@@ -27,17 +27,31 @@ bool is_conflict(const CopyFailure& failure) {
     return failure.error.code == ErrorCode::conflict;
 }
 
-void print_copy_json(Invocation& call, const CopyReport& report, std::size_t keys_left) {
+// What whoever copies must know, whatever came of it.
+struct CopyWarnings {
+    std::size_t keys_left = 0;
+    bool made_plain = false;  // the source is encrypted, the target is not
+};
+
+constexpr std::string_view made_plain_text =
+    "the source is encrypted and the copy is not: whoever reads its files reads what was said; "
+    "--to-encryption-key encrypts a copy";
+
+void print_copy_json(Invocation& call, const CopyReport& report, const CopyWarnings& warnings) {
     std::string line;
     JsonWriter out(line);
     out.begin_object();
     out.key("conversations").number(report.conversations).key("there").number(report.there);
     out.key("entries").number(report.entries).key("records").number(report.records);
     out.key("scrubbed").number(report.scrubbed).key("headers").number(report.headers);
-    out.key("revoked").number(report.revoked).key("keys_left").number(keys_left);
+    out.key("revoked").number(report.revoked).key("keys_left").number(warnings.keys_left);
     out.key("conflicts").number(std::ranges::count_if(report.failures, is_conflict));
     out.key("notes").begin_array();
     for (const std::string& note : report.notes) out.string(note);
+    out.end_array().key("in_target_alone").begin_array();
+    for (const std::string& id : report.in_target_alone) out.string(id);
+    out.end_array().key("warnings").begin_array();
+    if (warnings.made_plain) out.string(made_plain_text);
     out.end_array().key("failures").begin_array();
     for (const CopyFailure& failure : report.failures) {
         out.begin_object().field("what", failure.what).key("there").boolean(failure.there);
@@ -72,7 +86,17 @@ std::string failure_text(const CopyFailure& failure) {
            ", which could not be read: " + why;
 }
 
-void print_copy(Invocation& call, const CopyReport& report, std::size_t keys_left) {
+std::string alone_text(const std::vector<std::string>& ids) {
+    constexpr std::size_t most = 10;
+    std::string text = std::to_string(ids.size()) +
+                       " in the target alone, its own or erased or expired in the source since "
+                       "(`pal erase` removes them there too): ";
+    for (std::size_t i = 0; i < std::min(most, ids.size()); ++i)
+        text += (i > 0 ? ", " : "") + printable(ids[i]);
+    return text + (ids.size() > most ? ", …" : "");
+}
+
+void print_copy(Invocation& call, const CopyReport& report, const CopyWarnings& warnings) {
     call.out.line("copied " + std::to_string(report.conversations) + " conversations, " +
                   std::to_string(report.entries) + " entries, " + std::to_string(report.records) +
                   " records; " + std::to_string(report.there) + " were there already");
@@ -82,8 +106,9 @@ void print_copy(Invocation& call, const CopyReport& report, std::size_t keys_lef
     count(report.scrubbed, "messages that were scrubbed in the source are scrubbed now");
     count(report.headers, "conversations that were there got the changes of their header");
     count(report.revoked, "keys that were revoked in the source are revoked now");
-    count(keys_left, "client keys were not copied: --all-tenants copies them");
+    count(warnings.keys_left, "client keys were not copied: --all-tenants copies them");
     for (const std::string& note : report.notes) call.out.line("left: " + printable(note));
+    if (!report.in_target_alone.empty()) call.out.line(alone_text(report.in_target_alone));
     for (const CopyFailure& failure : report.failures) call.out.line(failure_text(failure));
 }
 
@@ -139,6 +164,11 @@ Result<int> run_copy(Invocation& call) {
     const StoreOptions opening{.encryption_key =
                                    call.arguments.get("to-encryption-key").value_or("")};
     PAL_TRY(store, open_store_or_holder(*to, opening));
+    CopyWarnings warnings;
+    warnings.made_plain = !call.settings.encryption_key.empty() && opening.encryption_key.empty() &&
+                          !is_remote(*store);
+    if (warnings.made_plain)
+        std::fprintf(stderr, "pal: %s\n", std::string(made_plain_text).c_str());
     Memory target(std::move(store), {.store = opening});
     CopyOptions options = copy_options(call, target);
     ProgressBar bar("copying");
@@ -146,12 +176,11 @@ Result<int> run_copy(Invocation& call) {
     const auto report = copy_store(call.memory->store(), target.store(), options);
     bar.clear();
     if (!report) return std::unexpected(report.error());
-    std::size_t keys_left = 0;
     if (!options.tenants.empty()) {
         PAL_TRY(keys, list_keys(call.memory->store()));
-        keys_left = keys.size();
+        warnings.keys_left = keys.size();
     }
-    call.json() ? print_copy_json(call, *report, keys_left) : print_copy(call, *report, keys_left);
+    call.json() ? print_copy_json(call, *report, warnings) : print_copy(call, *report, warnings);
     return status_of(*report);
 }
 

@@ -96,6 +96,20 @@ public:
         }
         return {};
     }
+    Result<void> name_those_of_target_alone(const std::vector<std::string>& tenants,
+                                            const std::vector<Header>& source) {
+        std::set<LogId> logs = unreadable_;
+        std::set<ConversationId> names;
+        for (const Header& header : source) {
+            logs.insert(header.log);
+            names.insert(header.name);
+        }
+        PAL_TRY(headers, all_headers(to_, tenants, {}));
+        for (const Header& header : headers)
+            if (!logs.contains(header.log) && !names.contains(header.name))
+                report_.in_target_alone.push_back(header.name.id);
+        return {};
+    }
     Result<void> records(const RecordSpace& space) {
         const Result<void> done = records_of(space);
         if (done || !is_of_one(done.error())) return done;
@@ -240,6 +254,7 @@ Result<CopyReport> copy_store(Store& from, Store& to, const CopyOptions& options
     }
     if (options.progress) options.progress(progress);
     PAL_CHECK(copier.finish());
+    PAL_CHECK(copier.name_those_of_target_alone(tenants, headers));
     if (std::ranges::find(tenants, lost_tenant) == tenants.end()) PAL_CHECK(copier.name_lost());
     for (const RecordSpace& space : spaces) PAL_CHECK(copier.records(space));
     return report;

@@ -5,7 +5,8 @@
 // a conversation that stopped earlier goes on; what was scrubbed in the source is scrubbed in the
 // target; header fields that were changed in the source are brought over, unless the target's were
 // changed as well, which is told. One that went another way in the target, or another of the same
-// name, is a conflict: nothing of it is changed. What was erased in the source stays in the target.
+// name, is a conflict: nothing of it is changed. What was erased or has expired in the source stays
+// in the target, as what is the target's own does, and is named.
 //
 // What cannot be read in the source is named in the report. In the target stands a message without
 // content (marked as scrubbed), or a note `lost`, in its place, so that what comes behind it keeps
@@ -52,6 +53,9 @@ struct CopyReport {
     std::uint64_t headers = 0;   // conversations that were there and got fields of their header
     std::uint64_t revoked = 0;   // records that were revoked in the source since
     std::vector<std::string> notes = {};  // what was left as the target has it, in words
+    // Conversations of the copied tenants that the source does not have: the target's own, or
+    // erased or expired in the source since.
+    std::vector<std::string> in_target_alone = {};
     std::vector<CopyFailure> failures = {};
 };
 // Fails as a whole only when one of the stores cannot go on.

@@ -230,4 +230,8 @@ Result<std::unique_ptr<Store>> open_store_or_holder(std::string_view url,
     }
 }
 
+bool is_remote(const Store& store) {
+    return dynamic_cast<const RemoteStore*>(&store) != nullptr;
+}
+
 }  // namespace palimpsest

@@ -25,4 +25,7 @@ Result<std::unique_ptr<Store>> open_remote_store(RemoteStoreOptions options);
 Result<std::unique_ptr<Store>> open_store_or_holder(std::string_view url,
                                                     const StoreOptions& options);
 
+// Whether it is another process's, which alone knows whether it encrypts what it keeps.
+bool is_remote(const Store& store);
+
 }  // namespace palimpsest

@@ -245,6 +245,14 @@ class Store(PalTest):
         self.assertEqual(len(self.ok("log", "b", "--json", "--store", self.store("files", "sealed"),
                                      "--encryption-key", "file:" + self.path("k")).lines()), 5)
 
+    def test_an_owner_without_a_name_is_refused(self):
+        url = self.store("files")
+        self.ok("append", "a", "--store", url, stdin=json.dumps(CHAT[0]))
+        error = self.fails(2, "invalid_request", "erase", "--owner", "", "--store", url)
+        self.assertIn("no owner", error)
+        self.assertIn("--older-than", error)
+        self.ok("show", "a", "--store", url)
+
     def test_erase_by_owner_and_by_age(self):
         for kind in KINDS:
             url = self.store(kind, kind)
