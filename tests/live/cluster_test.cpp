@@ -2,6 +2,7 @@
 // confirmed it stays; what was acknowledged by the master alone may go, which the control shows.
 #include <thread>
 
+#include "base/ids.h"
 #include "live/live.h"
 
 namespace palimpsest::testing_support {
@@ -47,6 +48,30 @@ Acknowledged lose_the_master(const std::string& wait) {
         std::this_thread::sleep_for(50ms);
     }
     return result;
+}
+
+// What leads to a conversation lies in other slots than its header.
+TEST(cluster, a_conversation_is_erased_whatever_its_header_lacks) {
+    RedisCluster& cluster = *running().cluster;
+    for (const std::string damage : {"hdel KEY owner end", "del KEY"}) {
+        const std::string url = unique(cluster.url());
+        const auto store = open_good(url);
+        Batch batch = says("one");
+        batch.patch.owner = "bob";
+        const LogId log = store->append({"t", "a"}, batch)->header.log;
+        std::string key = url.substr(url.find("prefix=") + 7);
+        key = "'" + key.substr(0, key.find('&')) + ":{t/a}:h:" + hex(log) + "'";
+        std::string words = damage;
+        words.replace(words.find("KEY"), 3, key);
+        (void)cluster.cli(cluster.master_of(key.substr(1, key.size() - 2)), words);
+        const auto fresh = open_good(url);
+        ASSERT_EQ(fresh->head(ConversationId{"t", "a"}).error().code, ErrorCode::internal);
+        const auto erased = fresh->erase({"t", "a"});
+        ASSERT_TRUE(erased) << damage << ": " << erased.error().message;
+        EXPECT_EQ(erased->entries, 1U) << damage;
+        EXPECT_TRUE(fresh->check({})->findings.empty()) << damage;
+        EXPECT_TRUE(fresh->list({.tenant = "t", .owner = "bob"})->headers.empty()) << damage;
+    }
 }
 
 TEST(cluster_failover, an_append_that_only_the_master_had_is_lost_without_wait) {
