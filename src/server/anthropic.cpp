@@ -17,6 +17,7 @@
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
+#include "server/respond.h"
 
 namespace palimpsest {
 namespace {
@@ -113,6 +114,28 @@ std::string applied_edits(const std::vector<Edit>& edits, std::span<const Item> 
     return R"("context_management":{"applied_edits":)" + list + "}";
 }
 
+// ---- threads ------------------------------------------------------------------------------------
+
+// A thread is kept by the provider: `continue` says only what is new, without tools and system. By
+// these details Anthropic's clients know that they have to send the whole conversation instead.
+RouteReply refuse_thread() {
+    constexpr std::string_view details =
+        R"({"error_code":"thread_unsupported_request","unsupported":["thread"]})";
+    RouteReply reply{.status = 400, .headers = {{"x-should-retry", "false"}}};
+    reply.body = anthropic_error(400,
+                                 "thread: message threads are kept by Anthropic only, for requests "
+                                 "that are passed on as they are; send the whole conversation "
+                                 "without 'thread'",
+                                 details);
+    return reply;
+}
+
+// Only who continues a thread may have nothing new to say.
+Result<void> check_said(const Call& call) {
+    if (call.field("messages")->size() > 0 || call.field("thread")) return {};
+    return fail(ErrorCode::invalid_request, "say something: at least one message", "messages");
+}
+
 // ---- one message --------------------------------------------------------------------------------
 
 ClientAsk ask_of(Call& call, Model& model) {
@@ -200,6 +223,7 @@ Result<RouteReply> count_body(Call& call, Model& model, const std::string* body)
                               : relay_client(call, model, count_path));
         if (relayed && !lacks_route(*relayed)) return *std::move(relayed);
     }
+    if (call.field("thread")) return refuse_thread();
     leave_network();
     PAL_TRY(tokens, count_for_model(call, call.text("model").value_or(""), &model, own_format,
                                     body ? *body : call.request.body));
@@ -218,22 +242,25 @@ std::string with_original(const std::string& left, const std::string& before) {
 }  // namespace
 
 Result<RouteReply> create_message(Call& call) {
+    PAL_CHECK(check_said(call));
     PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(conversation, conversation_of(call));
-    if (conversation || call.field("context_management")) leave_network();
-    if (conversation) return answer_stateful(call, *model, *conversation);
-    PAL_TRY(edited, edit_request(call));
-    if (edited) return answer_edited(call, *model, *edited);
-    if (model->format() == own_format) {
+    const bool ours = conversation || call.field("context_management");
+    if (!ours && model->format() == own_format) {
         PAL_TRY(relayed, relay_client(call, *model));
         if (relayed) return *std::move(relayed);
     }
+    if (call.field("thread")) return refuse_thread();
     leave_network();
+    if (conversation) return answer_stateful(call, *model, *conversation);
+    PAL_TRY(edited, edit_request(call));
+    if (edited) return answer_edited(call, *model, *edited);
     return answer_client(call, ask_of(call, *model));
 }
 
 // What context editing leaves, and what there was before it.
 Result<RouteReply> count_message_tokens(Call& call) {
+    PAL_CHECK(check_said(call));
     PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     if (call.field("context_management")) leave_network();
     PAL_TRY(edited, edit_request(call));

@@ -67,7 +67,8 @@ inline constexpr Schema event_schemas[] = {
     {"AnthropicError",
      R"({"type":"object","required":["type","error"],"properties":{"type":{"type":"string", )"
      R"("enum":["error"]},"error":{"type":"object","required":["type","message"], )"
-     R"("properties":{"type":{"type":"string"},"message":{"type":"string"}}}}})",
+     R"("properties":{"type":{"type":"string"},"message":{"type":"string"}, )"
+     R"("details":{"type":"object"}}}}})",
      R"({"type":"error","error":{"type":"not_found_error","message":"there is no model 'm'"}})"},
 };
 // clang-format on

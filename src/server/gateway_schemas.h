@@ -53,11 +53,12 @@ inline constexpr Schema gateway_schemas[] = {
     {"AnthropicRequest",
      R"({"type":"object","required":["messages"],"properties":{
         "model":{"type":["string","null"]},
-        "messages":{"type":"array","minItems":1,"items":{"type":"object"}},
+        "messages":{"type":"array","items":{"type":"object"}},
         "system":{"type":["string","array","null"]},"tools":{"type":["array","null"]},
         "max_tokens":{"type":["integer","null"],"minimum":0},
         "stream":{"type":["boolean","null"]},
         "conversation":{"$ref":"#/components/schemas/ConversationName"},
+        "thread":{"type":["object","null"]},
         "context_management":{"type":["object","null"]}}})",
      R"({"model":"echo","max_tokens":100,
         "messages":[{"role":"user","content":"Find me a flight to Oslo"}]})"},

@@ -56,7 +56,7 @@ HttpResponse write_reply(const Route& route, RouteReply reply) {
     return response;
 }
 
-std::string anthropic_error(int status, std::string_view message) {
+std::string anthropic_error(int status, std::string_view message, std::string_view details) {
     constexpr std::pair<int, std::string_view> types[] = {
         {400, "invalid_request_error"}, {401, "authentication_error"},  {403, "permission_error"},
         {404, "not_found_error"},       {409, "invalid_request_error"}, {413, "request_too_large"},
@@ -69,7 +69,9 @@ std::string anthropic_error(int status, std::string_view message) {
     std::string body;
     JsonWriter out(body);
     out.begin_object().field("type", "error").key("error").begin_object();
-    out.field("type", type).field("message", message).end_object().end_object();
+    out.field("type", type).field("message", message);
+    if (!details.empty()) out.key("details").raw(details);
+    out.end_object().end_object();
     return body;
 }
 

@@ -25,8 +25,8 @@ ErrorShape shape_of(std::string_view path);
 // An answer that no route gave: to what is not HTTP, too large, too slow or too much. One that a
 // client may repeat by itself says when.
 HttpResponse write_edge_error(int status, const Error& error, std::string_view path);
-// The body of an error in Anthropic's shape.
-std::string anthropic_error(int status, std::string_view message);
+// The body of an error in Anthropic's shape; `details` (a JSON object) tell programs which it is.
+std::string anthropic_error(int status, std::string_view message, std::string_view details = {});
 
 struct LogLine {
     std::string_view request_id = {}, method = {}, path = {}, peer = {};

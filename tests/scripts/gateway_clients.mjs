@@ -237,6 +237,20 @@ const scenes = {
     const names = (await all(anthropic().models.list())).map((one) => one.id).sort();
     return [counted.input_tokens > 0, names, (await anthropic().models.retrieve(model)).id];
   },
+  // It begins with a thread, which is kept nowhere here, and goes on with its whole history.
+  anthropic_runs_tools_by_itself: () => with_each(async (name, format) => {
+    const { betaZodTool } = await load("@anthropic-ai/sdk/helpers/beta/zod");
+    const tools = [betaZodTool({ name: weather.name, description: "the weather",
+      inputSchema: z.object({ city: z.string() }), run: async ({ city }) => `rain in ${city}` })];
+    const ask = async (client) => (await client.beta.messages.toolRunner({ model: name,
+      max_tokens: 50, tools, messages: [user("the weather?")] }).runUntilDone()).content[0].text;
+    return [await ask(anthropic()), await ask(anthropic(`runner-${format}`)),
+      (await log(`runner-${format}`)).length];
+  }),
+  async anthropic_is_told_that_there_are_no_threads() {
+    const thread = anthropic().beta.messages.thread({ model, max_tokens: 50 });
+    return await fault(thread.send(user("Hello")));
+  },
   async anthropic_is_told_what_is_wrong() {
     const create = (fields) => anthropic().messages.create(
       { model, max_tokens: 50, messages: [user("x")], ...fields });

@@ -167,6 +167,22 @@ def anthropic_uses_tools_in_a_conversation():
     return each(see)
 
 
+def anthropic_runs_tools_by_itself():
+    """It begins with a thread, which is kept nowhere here, and goes on with its whole history."""
+    @anthropic.beta_tool
+    def get_weather(city: str) -> str:
+        """The weather."""
+        return f"rain in {city}"
+
+    def see(model, format):
+        name = f"py-runner-{format}"
+        final = anthropic_client(name).beta.messages.tool_runner(
+            model=model, max_tokens=50, tools=[get_weather],
+            messages=[user("the weather?")]).until_done()
+        return [final.content[0].text, log(name)]
+    return each(see)
+
+
 def anthropic_counts_and_is_told_what_is_wrong():
     client = anthropic_client()
     counted = client.messages.count_tokens(model=MODEL, messages=[user("Hello")])

@@ -107,6 +107,14 @@ class NodeClients(Clients):
     def test_anthropic_counts_tokens_and_lists_models(self):
         self.check("anthropic_counts_tokens_and_lists_models", [True, NAMES, "gpt-4.1"])
 
+    def test_anthropic_runs_tools_by_itself_without_a_thread(self):
+        self.check("anthropic_runs_tools_by_itself",
+                   {name: [RAIN, RAIN, 2 + 2 * items] for name, items in ITEMS.items()})
+
+    def test_anthropic_is_told_that_there_are_no_threads(self):
+        self.check("anthropic_is_told_that_there_are_no_threads",
+                   ["ThreadUnsupportedRequestError", 400])
+
     def test_anthropic_is_told_what_is_wrong_in_its_own_words(self):
         bad = ["BadRequestError", "invalid_request_error"]
         self.check("anthropic_is_told_what_is_wrong",
@@ -193,6 +201,10 @@ class PythonClients(Clients):
     def test_anthropic_uses_tools_in_a_conversation(self):
         self.check("anthropic_uses_tools_in_a_conversation",
                    {name: ["The tool said rain.", 2 + 2 * items] for name, items in ITEMS.items()})
+
+    def test_anthropic_runs_tools_by_itself_without_a_thread(self):
+        self.check("anthropic_runs_tools_by_itself",
+                   {name: [RAIN, 2 + 2 * items] for name, items in ITEMS.items()})
 
     def test_anthropic_counts_and_is_told_what_is_wrong(self):
         self.check("anthropic_counts_and_is_told_what_is_wrong",
