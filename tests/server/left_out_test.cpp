@@ -132,17 +132,40 @@ TEST(left_out, parts_without_a_place_are_refused_where_the_format_lacks_them) {
 }
 
 TEST(left_out, reasoning_of_another_model_is_left_out_and_told) {
-    Behind site;
-    site.upstream.add(chat_reply("yes"));
-    const Told told = site.say(R"("input":[{"role":"user","content":"a"},
-        {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"enc"},
-        {"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
-        {"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"1"}]},
-        {"type":"message","role":"assistant","content":[{"type":"output_text","text":"b",
-        "annotations":[]}]},{"role":"user","content":[{"type":"input_text","text":"c"}]}])");
-    EXPECT_EQ(told.status(), 200) << told.response.body;
-    EXPECT_TRUE(told.header("x-warnings").contains("input[1]: reasoning"))
-        << told.header("x-warnings");
+    for (const FormatId format : {chat_format, FormatId::anthropic}) {
+        Behind site(format);
+        site.upstream.add(says(format, "yes"));
+        const Told told = site.say(R"("input":[{"role":"user","content":"a"},
+            {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"enc"},
+            {"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
+            {"type":"function_call_output","call_id":"c1","output":[{"type":"input_text",
+            "text":"1"}]},{"type":"message","role":"assistant","content":[{"type":"output_text",
+            "text":"b","annotations":[]}]},
+            {"role":"user","content":[{"type":"input_text","text":"c"}]}])");
+        EXPECT_EQ(told.status(), 200) << told.response.body;
+        EXPECT_TRUE(told.header("x-warnings").starts_with("input[1]: reasoning"))
+            << told.header("x-warnings");
+        EXPECT_FALSE(told.header("x-warnings").contains(";")) << told.header("x-warnings");
+    }
+}
+
+TEST(left_out, an_answer_with_reasoning_can_be_handed_back_whatever_is_behind) {
+    constexpr FormatId anthropic = FormatId::anthropic;
+    Behind site(anthropic);
+    site.upstream.add({.body = R"({"id":"msg_1","type":"message","role":"assistant","model":"m",
+        "content":[{"type":"thinking","thinking":"hmm","signature":"s"},
+        {"type":"text","text":"b"}],"stop_reason":"end_turn","stop_sequence":null,
+        "usage":{"input_tokens":1,"output_tokens":1}})"});
+    site.upstream.add(says(anthropic, "d"));
+    const std::string user = R"({"role":"user","content":"a"})";
+    const Told first = site.say(R"("store":false,"input":[)" + user + "]");
+    const std::string output(first.json().find("output")->raw());
+    EXPECT_TRUE(output.contains(R"("type":"reasoning")")) << output;
+    const Told second = site.say(R"("store":false,"input":[)" + user + "," +
+                                 output.substr(1, output.size() - 2) + "," + user + "]");
+    EXPECT_EQ(output_text(second), "d");
+    EXPECT_TRUE(second.header("x-warnings").contains("input[1]: reasoning"))
+        << second.header("x-warnings");
 }
 
 TEST(repairs, are_told_before_a_stream_begins) {

@@ -231,6 +231,7 @@ Result<void> read_anthropic(JsonValue json, NeutralMessage& message) {
 std::vector<std::string> write_anthropic(const NeutralMessage& message,
                                          std::vector<std::string>& lost) {
     std::string text;
+    const std::size_t said = lost.size();
     JsonWriter out(text);
     out.begin_object().field("role", written_role(message.role)).key("content");
     const bool plain = message.parts.size() == 1 && message.parts[0].kind == PartKind::text &&
@@ -240,7 +241,9 @@ std::vector<std::string> write_anthropic(const NeutralMessage& message,
     } else {
         out.begin_array();
         if (write_blocks(out, message, lost) == 0) {
-            lost.push_back("message: nothing of it has a form in Messages");
+            // Where its parts were named they say why.
+            if (lost.size() == said)
+                lost.push_back("message: nothing of it has a form in Messages");
             return {};
         }
         out.end_array();
