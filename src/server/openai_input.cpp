@@ -1,9 +1,13 @@
 #include "server/openai_input.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/ids.h"
 #include "base/json_write.h"
 #include "base/media.h"
 #include "format/json_edit.h"
+#include "palimpsest/format.h"
 #include "server/openai_items.h"
 
 namespace palimpsest {
@@ -70,9 +74,62 @@ Result<std::string> referenced(Site& site, std::string_view id) {
     return item->raw.empty() ? without_id(item->json) : item->raw;
 }
 
-// What a compaction of ours stands for: the summary and what was kept, at the end of `items`.
-Result<void> unseal(Site& site, JsonValue item, const std::string& place,
-                    std::vector<std::string>& items) {
+Fingerprint print_of(std::string_view item) {
+    const auto read = read_messages(item_format, make_bytes("[" + std::string(item) + "]"));
+    return read && read->size() == 1 ? read->front().fingerprint : Fingerprint{};
+}
+
+std::vector<Fingerprint> prints_of(std::span<const std::string> items) {
+    std::vector<Fingerprint> prints;
+    for (const std::string& item : items) prints.push_back(print_of(item));
+    return prints;
+}
+
+void insert_first(auto& into, std::size_t place, const auto& from, std::size_t count) {
+    into.insert(into.begin() + static_cast<std::ptrdiff_t>(place), from.begin(),
+                from.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+// What was read, oldest first.
+class ReadItems {
+public:
+    void add(std::string item) { list_.push_back(std::move(item)); }
+    const std::vector<std::string>& list() const { return list_; }
+
+    // What the user said, where the client has cut it off: before those of the user's messages that
+    // still stand there.
+    void put_back(std::span<const std::string> said) {
+        const std::vector<Fingerprint> wanted = prints_of(said);
+        for (std::size_t i = prints_.size(); i < list_.size(); ++i)
+            prints_.push_back(print_of(list_[i]));
+        std::size_t missing = said.size(), place = list_.size();
+        const std::size_t first = place - std::min(place, 2 * missing + looked_back);
+        for (std::size_t i = place; i-- > first && missing > 0;)
+            if (prints_[i] == wanted[missing - 1]) {
+                place = i;
+                --missing;
+            }
+        insert_first(prints_, place, wanted, missing);
+        insert_first(list_, place, said, missing);
+    }
+
+private:
+    // Between what the user said stands what earlier compactions kept. A bound for lists that are
+    // nothing but compactions.
+    static constexpr std::size_t looked_back = 1000;
+
+    std::vector<std::string> list_;
+    std::vector<Fingerprint> prints_;  // of as many of them as were compared
+};
+
+std::vector<std::string> items_of(Site& site, JsonValue list) {
+    std::vector<std::string> items;
+    for (const JsonValue one : list.elements()) items.push_back(without_own_id(site, one));
+    return items;
+}
+
+// What a compaction of ours stands for, at the end of `items`.
+Result<void> unseal(Site& site, JsonValue item, const std::string& place, ReadItems& items) {
     const std::string_view sealed = text_at(item, "encrypted_content");
     const std::string json = decode_base64(sealed.substr(seal_prefix.size()));
     const auto document = parse_json(json);
@@ -82,17 +139,18 @@ Result<void> unseal(Site& site, JsonValue item, const std::string& place,
         return fail(ErrorCode::invalid_request,
                     "the encrypted_content of this compaction is damaged: send it as it came",
                     place);
-    if (!summary->string().empty()) items.push_back(user_message(summary->string()));
-    for (const JsonValue one : kept->elements()) items.push_back(without_own_id(site, one));
+    if (const auto said = document->root().find("said"); said && said->is_array())
+        items.put_back(items_of(site, *said));
+    if (!summary->string().empty()) items.add(user_message(summary->string()));
+    for (std::string& one : items_of(site, *kept)) items.add(std::move(one));
     return {};
 }
 
-Result<void> add_item(Site& site, JsonValue item, const std::string& place,
-                      std::vector<std::string>& items) {
+Result<void> add_item(Site& site, JsonValue item, const std::string& place, ReadItems& items) {
     const std::string_view type = text_at(item, "type");
     if (type == item_references || (type.empty() && item.size() == 1 && item.find("id"))) {
         PAL_TRY(one, referenced(site, text_at(item, "id")));
-        items.push_back(std::move(one));
+        items.add(std::move(one));
         return {};
     }
     if (type == "compaction_trigger")
@@ -101,7 +159,7 @@ Result<void> add_item(Site& site, JsonValue item, const std::string& place,
                     "/v1/responses/compact",
                     "input");
     if (is_own_compaction(item)) return unseal(site, item, place, items);
-    items.push_back(without_own_id(site, item));
+    items.add(without_own_id(site, item));
     return {};
 }
 
@@ -109,11 +167,11 @@ Result<void> add_item(Site& site, JsonValue item, const std::string& place,
 
 Result<std::string> read_input_items(Site& site, JsonValue input) {
     if (input.is_string()) return "[" + user_message(input.string()) + "]";
-    std::vector<std::string> items;
+    ReadItems items;
     std::size_t index = 0;
     for (const JsonValue item : input.elements())
         PAL_CHECK(add_item(site, item, "input[" + std::to_string(index++) + "]", items));
-    return json_list(items);
+    return json_list(items.list());
 }
 
 bool is_own_compaction(JsonValue item) {
@@ -121,14 +179,11 @@ bool is_own_compaction(JsonValue item) {
            text_at(item, "encrypted_content").starts_with(seal_prefix);
 }
 
-std::string seal_compaction(std::string_view summary, std::string_view items) {
+std::string seal_compaction(const Compacted& compacted) {
     std::string json;
-    JsonWriter(json)
-        .begin_object()
-        .field("summary", summary)
-        .key("items")
-        .raw(items.empty() ? "[]" : items)
-        .end_object();
+    JsonWriter out(json);
+    out.begin_object().field("summary", compacted.summary);
+    out.key("said").raw(compacted.said).key("items").raw(compacted.kept).end_object();
     return std::string(seal_prefix) + encode_base64(json);
 }
 

@@ -8,14 +8,22 @@ namespace palimpsest {
 
 // `input` is a text (a message of the user) or a list of items; the list comes back as JSON. Ids
 // that we gave are taken out, references to items become those items, and a compaction of ours
-// becomes what it stands for. Other bytes stay. not_found names a reference to an unknown item.
+// becomes what it stands for; what the user said is not repeated where it still stands before the
+// item. Other bytes stay. not_found names a reference to an unknown item.
 Result<std::string> read_input_items(Site& site, JsonValue input);
 
 // Whether the item is a compaction that was made here.
 bool is_own_compaction(JsonValue item);
 
-// A compaction item's opaque content: a summary, and the items (JSON list) that were kept as they
-// are.
-std::string seal_compaction(std::string_view summary, std::string_view items);
+// What a compaction item stands for. Lists of items are JSON.
+struct Compacted {
+    std::string summary = {};
+    // What the user said, which clients also get before the item: some of them send the newest
+    // compaction and what follows it, others all.
+    std::string said = "[]";
+    std::string kept = "[]";  // all else that stays as it is
+};
+// Its opaque content.
+std::string seal_compaction(const Compacted& compacted);
 
 }  // namespace palimpsest

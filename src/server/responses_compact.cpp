@@ -1,6 +1,7 @@
-// responses_compact: POST /v1/responses/compact. What the user said comes back word for word; all
-// else becomes one compaction item: a summary by the configured summariser and the newest calls and
-// answers as they are. Given back as input it becomes what it stands for (openai_input.h).
+// responses_compact: POST /v1/responses/compact. What the user said comes back word for word, and
+// one compaction item for all: the same words, a summary by the configured summariser and the
+// newest calls and answers as they are. Given back as input it becomes what it stands for
+// (openai_input.h).
 //
 // The list is compacted as a conversation that is erased again; it would expire by itself.
 #include <algorithm>
@@ -59,24 +60,27 @@ void write_usage(JsonWriter& out, std::uint64_t input, std::uint64_t output) {
     out.end_object().key("total_tokens").number(input + output).end_object();
 }
 
-// The user's messages as they are, then the compaction.
+// The user's messages as they are, then the compaction, which has them, too.
 std::string write_output(std::span<const Message> messages, const Compaction& plan) {
-    std::vector<std::string> output, kept;
+    std::vector<std::string> output, said, kept;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const std::string raw(view_of(messages[i].raw));
         if (messages[i].shape.starts_turn()) {
+            said.push_back(raw);
             const auto item = parse_json(raw);
             if (item) output.push_back(normal_item(item->root(), "msg_" + hex(random_log_id())));
         } else if (is_left(plan, Seq{i + 1})) {
             kept.push_back(raw);
         }
     }
+    const std::string sealed = seal_compaction(
+        {.summary = summary_of(plan), .said = json_list(said), .kept = json_list(kept)});
     std::string compaction;
     JsonWriter(compaction)
         .begin_object()
         .field("id", "cmp_" + hex(random_log_id()))
         .field("type", "compaction")
-        .field("encrypted_content", seal_compaction(summary_of(plan), json_list(kept)))
+        .field("encrypted_content", sealed)
         .end_object();
     output.push_back(std::move(compaction));
     return json_list(output);

@@ -404,30 +404,6 @@ TEST(responses, count_tokens_as_the_service_does) {
               "response.input_tokens");
 }
 
-TEST(responses, compact_to_what_the_user_said_and_one_compaction) {
-    Behind site;
-    const Told told =
-        site.ask("POST", root + "/compact",
-                 R"({"model":"m","input":[{"role":"user","content":"My cat is Tom."},)"
-                 R"({"role":"assistant","content":"A fine name for a cat is Tom."},)"
-                 R"({"role":"user","content":"And my dog is Rex."},)"
-                 R"({"role":"assistant","content":"Rex is a fine dog."}]})");
-    ASSERT_EQ(told.status(), 200) << told.response.body;
-    EXPECT_EQ(told.text("object"), "response.compaction");
-    std::string types;
-    for (const JsonValue item : told.json().find("output")->elements())
-        types += std::string(item.find("type")->string()) + " ";
-    EXPECT_EQ(types, "message message compaction ");
-    site.upstream.add(chat_reply("Tom"));
-    const std::string output(told.json().find("output")->raw());
-    const Told next = site.say("\"input\":" + output.substr(0, output.size() - 1) +
-                               R"(,{"role":"user","content":"My cat?"}])");
-    EXPECT_EQ(output_text(next), "Tom") << next.response.body;
-    const std::string sent = site.upstream.requests().at(0).body;
-    EXPECT_NE(sent.find("Rex is a fine dog."), sent.npos) << sent;
-    EXPECT_EQ(site.ask("GET", conversations).json().find("data")->size(), 1U) << "no scratch stays";
-}
-
 // ---- each format behind -------------------------------------------------------------------------
 
 struct Spoken {
