@@ -21,7 +21,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view conversation_header = "X-Conversation-Id";
 constexpr std::string_view key_header = "Idempotency-Key";
 // What clients tell the provider and not us.
 constexpr std::string_view provider_names[] = {"anthropic-beta", "anthropic-version",

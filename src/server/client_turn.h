@@ -13,6 +13,8 @@
 
 namespace palimpsest {
 
+constexpr std::string_view conversation_header = "X-Conversation-Id";
+
 struct ClientAsk {
     TurnAsk turn = {};
     bool stateful = false;  // else the turn's name means nothing

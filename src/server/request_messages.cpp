@@ -2,6 +2,7 @@
 
 #include "base/json_write.h"
 #include "palimpsest/format.h"
+#include "server/client_turn.h"
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/stored_response.h"
@@ -30,8 +31,14 @@ Result<std::vector<Message>> said_before(Call& call) {
     return messages;
 }
 
+bool is_named_by_header(const Call& call) {
+    return call.route.named_by_header && call.request.headers.find(conversation_header).has_value();
+}
+
 std::string named_conversation(const Call& call) {
     const std::optional<JsonValue> value = call.field("conversation");
+    if (!value && is_named_by_header(call))
+        return std::string(call.request.header(conversation_header));
     if (!value) return {};
     if (value->is_string()) return std::string(value->string());
     const auto id = value->find("id");

@@ -8,7 +8,10 @@
 
 namespace palimpsest {
 
-// The id that `conversation` names, as a text or as {"id"}; empty: none.
+// Whether the header X-Conversation-Id says which conversation is meant, on a route that hears it.
+bool is_named_by_header(const Call& call);
+
+// The id that `conversation` names, as a text or as {"id"}, or else the header; empty: none.
 std::string named_conversation(const Call& call);
 
 // A JSON list of items with the request's instructions before it.

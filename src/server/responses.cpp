@@ -1,8 +1,5 @@
-// responses: POST /v1/responses. Where what is said goes, and how the answer comes back.
-//
-// A stored response continues the conversation that it names, or the one of the response before it:
-// at its end if nothing was said since, else in a fork from there, so that every response can be
-// continued any number of times. Without either it begins a conversation of its own.
+// responses: POST /v1/responses. What a request says, and how the answer comes back; where it goes
+// is for response_begin.h.
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/ids.h"
@@ -19,9 +16,9 @@
 #include "server/openai_input.h"
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
-#include "server/replay.h"
 #include "server/request_messages.h"
 #include "server/respond.h"
+#include "server/response_begin.h"
 #include "server/response_turn.h"
 #include "server/rest.h"
 #include "server/retry_key.h"
@@ -77,9 +74,13 @@ Result<void> check_tools(const Call& call, const Model& model) {
 }
 
 Result<void> check_request(const Call& call) {
-    if (call.field("conversation") && call.field("previous_response_id"))
-        return refuse("give 'previous_response_id' or 'conversation', not both",
-                      "previous_response_id");
+    if (is_named_by_header(call)) PAL_CHECK(conversation_of(call));
+    const bool named = call.field("conversation") || is_named_by_header(call);
+    if (named && call.field("previous_response_id"))
+        return refuse(
+            "give 'previous_response_id' or 'conversation' (or the header X-Conversation-Id), not "
+            "both",
+            "previous_response_id");
     const std::optional<JsonValue> store = call.field("store");
     if (is_true(call, "background") && store && store->boolean() == false)
         return refuse("a response in the background must be stored", "background");
@@ -88,140 +89,9 @@ Result<void> check_request(const Call& call) {
                       "conversation");
     const std::optional<JsonValue> input = call.field("input");
     const bool silent = !input || (input->is_array() && input->size() == 0);
-    if (silent && !call.field("previous_response_id") && !call.field("conversation"))
+    if (silent && !call.field("previous_response_id") && !named)
         return refuse("say something: a text or a list of items", "input");
     return {};
-}
-
-// Where the leading system items of a list end: begin takes such a run as instructions, and these
-// are part of what was said.
-struct Input {
-    std::string leading = "[]", rest = "[]";
-};
-Result<Input> split_input(const std::string& items) {
-    PAL_TRY(document, parse_json(items));
-    std::vector<std::string> leading, rest;
-    for (const JsonValue item : document.root().elements()) {
-        const auto role = item.find("role");
-        const bool system = role && (role->string() == "system" || role->string() == "developer");
-        (system && rest.empty() ? leading : rest).emplace_back(item.raw());
-    }
-    return Input{json_list(leading), json_list(rest)};
-}
-
-// ---- where it goes ------------------------------------------------------------------------------
-
-struct Destination {
-    ConversationId name = {};
-    std::optional<Seq> expected_end = {};  // conflict: something was said meanwhile
-    IfAbsent if_absent = IfAbsent::fail;
-    bool made = false;  // the conversation is made for this response
-    std::optional<StoredResponse> previous = {};
-};
-
-// Whether something was said behind the response; edits and notes do not count.
-Result<bool> said_since(Memory& memory, const StoredResponse& response) {
-    if (response.end >= response.header.end) return false;
-    PAL_TRY(entries,
-            memory.log(response.header.name, {.range = {response.end + 1, response.header.end},
-                                              .kinds = only(EntryKind::message),
-                                              .limit = 1,
-                                              .content = false}));
-    return !entries.empty();
-}
-
-Result<Destination> find_destination(Call& call) {
-    if (const std::string id = named_conversation(call); !id.empty())
-        return Destination{.name = {call.site.tenant, id}};
-    const std::optional<std::string> previous = call.text("previous_response_id");
-    if (!previous) {
-        PAL_TRY(name, new_name(call));
-        return Destination{.name = name, .if_absent = IfAbsent::create, .made = true};
-    }
-    auto response = load_response(call.site, *previous);
-    if (!response) {
-        Error error = response.error();
-        if (error.code == ErrorCode::not_found) error.param = "previous_response_id";
-        return std::unexpected(error);
-    }
-    if (response->state.is_open())
-        return refuse("that response is not finished yet", "previous_response_id");
-    PAL_TRY(moved, said_since(call.site.memory, *response));
-    Destination destination{.name = response->header.name,
-                            .expected_end = moved ? response->end : response->header.end,
-                            .made = response->made};
-    destination.previous = *std::move(response);
-    return destination;
-}
-
-Result<void> fork_from(Call& call, const std::string& key, Destination& destination) {
-    const StoredResponse& previous = *destination.previous;
-    PAL_TRY(child, new_name(call));
-    WriteOptions write;
-    if (!key.empty()) write.key = "fork/" + key;
-    PAL_TRY(header, call.site.memory.fork(previous.header.name, child, previous.end, write));
-    destination.name = header.name;
-    destination.expected_end = {};
-    return {};
-}
-
-// ---- beginning ----------------------------------------------------------------------------------
-
-struct Said {
-    Input input = {};
-    std::string key = {};  // that makes a repeat harmless; empty: none
-    bool keyed = false;    // the client gave it
-    std::string policy = {};
-};
-
-Result<Begun> begin_once(Call& call, const Said& said, const Destination& destination,
-                         const ResponseTurn& turn) {
-    WriteOptions write{.key = said.key,
-                       .expected_end = destination.expected_end,
-                       .if_absent = destination.if_absent};
-    if (said.input.leading != "[]") {
-        WriteOptions first = write;
-        if (!first.key.empty()) first.key = "leading/" + first.key;
-        PAL_TRY(written, call.site.memory.append(destination.name, {.messages = said.input.leading,
-                                                                    .format = item_format,
-                                                                    .write = first}));
-        if (write.expected_end) write.expected_end = written.last;
-    }
-    const std::string messages = with_instructions(call, said.input.rest);
-    return begin_for(call, destination.name,
-                     {.messages = messages,
-                      .format = item_format,
-                      .model = std::string(turn.model->name()),
-                      .tools = turn.tools,
-                      .parameters = call_parameters(turn.state, destination.made),
-                      .policy = said.policy,
-                      .write = write});
-}
-
-// A repeat of one that was forked finds its turn there.
-Result<void> check_turn_paid(Call& call, const std::string& key, const Destination& destination) {
-    std::vector<KeyedTurn> keyed{{destination.name, key}};
-    if (destination.previous && !key.empty()) {
-        PAL_TRY(child, new_name(call));
-        keyed.push_back({child, key});
-    }
-    return check_paid(call, keyed);
-}
-
-// At the end of the conversation, or else in a fork.
-Result<Begun> begin_response(Call& call, const Said& said, const ResponseTurn& turn) {
-    PAL_TRY(destination, find_destination(call));
-    PAL_CHECK(check_turn_paid(call, said.key, destination));
-    auto begun = begin_once(call, said, destination, turn);
-    if (!begun && begun.error().code == ErrorCode::conflict && destination.previous) {
-        PAL_CHECK(fork_from(call, said.key, destination));
-        begun = begin_once(call, said, destination, turn);
-    }
-    if (begun && said.keyed) keep_request(call, begun->view.header.end);
-    if (!begun && begun.error().code == ErrorCode::not_found && begun.error().param.empty() &&
-        call.field("conversation"))
-        return fail(ErrorCode::not_found, begun.error().message, "conversation");
-    return begun;
 }
 
 std::int64_t now_seconds() {
@@ -239,7 +109,7 @@ Result<ResponseTurn> read_turn(Call& call) {
     PAL_TRY(unsaid, left_out(call, *model, turn.parameters));
     turn.warnings = std::move(unsaid);
     const std::optional<JsonValue> store = call.field("store");
-    turn.stored = !store || store->boolean() != false || call.field("conversation");
+    turn.stored = !store || store->boolean() != false || !named_conversation(call).empty();
     ResponseState& state = turn.state;
     state.model = call.text("model").value_or(std::string(model->name()));
     state.created = now_seconds();
@@ -302,7 +172,10 @@ Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
 // ---- answering ----------------------------------------------------------------------------------
 
 RouteReply state_reply(const ResponseState& state, const std::vector<std::string>& warnings) {
-    return {.body = write_response(state), .warnings = warnings};
+    RouteReply reply{.body = write_response(state), .warnings = warnings};
+    if (!state.conversation.empty())
+        reply.headers.emplace_back(conversation_header, state.conversation);
+    return reply;
 }
 
 // A stored response outlives its client, not the time for its request nor the server.
@@ -327,15 +200,17 @@ Result<RouteReply> answer_whole(const Call& call, ResponseTurn& turn) {
 }
 
 // Events go out behind a head that says what is told beside them.
-SendBytes sending(Call& call, const std::vector<std::string>& warnings) {
-    return [&call, warnings](std::string_view bytes) {
-        if (!call.out->started()) {
-            HttpResponse head = event_stream();
-            if (!warnings.empty()) head.headers.set("x-warnings", joined_warnings(warnings));
-            call.out->start(std::move(head));
-        }
-        return call.out->write(bytes);
-    };
+SendBytes sending(Call& call, const ResponseTurn& turn) {
+    return
+        [&call, warnings = turn.warnings, name = turn.state.conversation](std::string_view bytes) {
+            if (!call.out->started()) {
+                HttpResponse head = event_stream();
+                if (!warnings.empty()) head.headers.set("x-warnings", joined_warnings(warnings));
+                if (!name.empty()) head.headers.set(conversation_header, name);
+                call.out->start(std::move(head));
+            }
+            return call.out->write(bytes);
+        };
 }
 
 Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
@@ -343,7 +218,7 @@ Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
     const Model& model = *turn.model;
     for (std::string& one : repairs_of(model.format(), model.server_name(), sent_messages(turn)))
         turn.warnings.push_back(std::move(one));
-    const auto told = stream_response(turn, sending(call, turn.warnings));
+    const auto told = stream_response(turn, sending(call, turn));
     if (turn.live) call.site.responses->close(turn.live, failure_of(told));
     if (!told) return std::unexpected(told.error());
     return RouteReply{};
@@ -352,7 +227,7 @@ Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
 // An attempt that failed before it said anything fails for those who joined it, too.
 Result<RouteReply> follow(Call& call, const ResponseTurn& turn) {
     const auto live = call.site.responses->find(turn.state.id);
-    follow_response(call.site, turn.state.id, -1, sending(call, turn.warnings), call.out->stop());
+    follow_response(call.site, turn.state.id, -1, sending(call, turn), call.out->stop());
     const std::optional<Error> failure = live ? live->failure() : std::nullopt;
     if (failure && !call.out->started()) return std::unexpected(*failure);
     return RouteReply{};
@@ -399,22 +274,22 @@ Result<bool> runs_elsewhere(Call& call, const std::string& id) {
 
 Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     const bool keyed = !call.key.empty();
-    const bool goes_on = call.field("conversation") || call.field("previous_response_id");
+    const bool goes_on = !named_conversation(call).empty() || call.field("previous_response_id");
     PAL_CHECK(find_retry_key(call, goes_on ? RetryOf::conversation : RetryOf::creation));
-    Said said{.key = route_key(call), .keyed = keyed};
+    ResponseInput said{.key = route_key(call), .keyed = keyed, .resent = is_named_by_header(call)};
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));
         PAL_TRY(read, parse_json(items));
         const auto before = [&] { return said_before(call); };
         PAL_CHECK(check_sayable(read.root(), item_format, *turn.model, before, "input"));
-        PAL_TRY(split, split_input(items));
-        said.input = std::move(split);
+        PAL_CHECK(said.take(items));
     }
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
     said.policy = std::move(policy);
     PAL_TRY(begun, begin_response(call, said, turn));
     turn.state.id = position_id(response_prefix, begun.log, begun.turn);
     turn.state.conversation = begun.name.id;
+    turn.warnings.insert(turn.warnings.end(), begun.warnings.begin(), begun.warnings.end());
     const bool background = is_true(call, "background"), stream = is_true(call, "stream");
     PAL_TRY(elsewhere, runs_elsewhere(call, turn.state.id));
     if (elsewhere && !background && !stream) {

@@ -398,8 +398,8 @@ constexpr Route table[] = {
 
     {.method = "POST", .pattern = "/v1/responses", .function = create_response,
      .summary = "Answer: whole, as a stream, or in the background (OpenAI)",
-     .reply = "OpenAiResponse", .request = "OpenAiNewResponse", .lane = Lane::slow,
-     .asks_model = true, .events = "ResponseEvents", .streams = true},
+     .reply = "OpenAiResponse", .request = "OpenAiNewResponse", .named_by_header = true,
+     .lane = Lane::slow, .asks_model = true, .events = "ResponseEvents", .streams = true},
     {.method = "GET", .pattern = "/v1/responses/{id}", .function = get_response,
      .summary = "Read a stored response, or follow its events (OpenAI)",
      .reply = "OpenAiResponse", .query = response_query, .lane = Lane::slow,

@@ -156,6 +156,11 @@ class NodeClients(Clients):
         self.check("vercel_responses_use_tools_with_every_format_behind",
                    each([text, text, ["Oslo", "Oslo"]]))
 
+    def test_vercel_responses_remember_by_header_and_store_nothing_twice(self):
+        self.check("vercel_responses_remember_by_header",
+                   {name: ["The tool said rain.", True, 3 + 3 * items]
+                    for name, items in ITEMS.items()})
+
     def test_langchain_responses_answer_and_stream(self):
         self.check("langchain_responses_answer_and_stream",
                    [hears(1, "one"), hears(3, "two"), HELLO])

@@ -7,6 +7,10 @@ export const responses_scenes = ({ OpenAI, createOpenAI, ai, ChatOpenAI, message
     useResponsesApi: true, ...fields });
   const weather = (asked) => ai.tool({ inputSchema: z.object({ city: z.string() }),
     execute: async ({ city }) => { asked.push(city); return "rain"; } });
+  const log_length = async (id) => {
+    const url = baseURL.replace(/\/v1$/, `/api/v1/conversations/${id}/messages`);
+    return (await (await fetch(url)).json()).data.length;
+  };
   return {
     async vercel_responses_answer_and_stream_with_every_format_behind() {
       const seen = {};
@@ -41,6 +45,21 @@ export const responses_scenes = ({ OpenAI, createOpenAI, ai, ChatOpenAI, message
           tools: { get_weather: weather(asked) }, stopWhen: ai.stepCountIs(3) });
         await stream.consumeStream();
         seen[format] = [plain.text, await stream.text, asked];
+      }
+      return seen;
+    },
+    // It sends its whole history at each step, the model's items by their ids.
+    async vercel_responses_remember_by_header() {
+      const seen = {};
+      for (const [format, name] of Object.entries(behind)) {
+        const id = `vercel-responses-${format}`, asked = [];
+        const named = createOpenAI({ baseURL, apiKey: "any", headers: { "X-Conversation-Id": id } });
+        const history = [{ role: "user", content: "the weather?" }];
+        const first = await ai.generateText({ model: named(name), messages: history,
+          system: "Be brief.", tools: { get_weather: weather(asked) }, stopWhen: ai.stepCountIs(3) });
+        history.push(...first.response.messages, { role: "user", content: "and then?" });
+        const second = await ai.generateText({ model: named(name), messages: history });
+        seen[format] = [first.text, second.text.includes("and then?"), await log_length(id)];
       }
       return seen;
     },
