@@ -1,7 +1,6 @@
 // responses: POST /v1/responses. What a request says, and how the answer comes back; where it goes
 // is for response_begin.h.
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/ids.h"
 #include "core/policy.h"
 #include "engine/compact_document.h"
@@ -17,6 +16,7 @@
 #include "server/openai_items.h"
 #include "server/openai_routes.h"
 #include "server/request_messages.h"
+#include "server/resent_steps.h"
 #include "server/respond.h"
 #include "server/response_begin.h"
 #include "server/response_turn.h"
@@ -272,6 +272,19 @@ Result<bool> runs_elsewhere(Call& call, const std::string& id) {
     return call.site.responses->is_running(id);
 }
 
+// What of the items is new to the conversation. A repeat of a request is told by its key, and must
+// say what the request said.
+Result<std::string> without_resent(Call& call, std::string items) {
+    const bool may_resend =
+        call.field("conversation") && call.key.empty() && !is_named_by_header(call);
+    if (!may_resend || !items.contains("function_call_output")) return items;
+    const auto view = call.site.memory.view({call.site.tenant, named_conversation(call)});
+    if (!view) return items;  // Who begins the turn says why.
+    PAL_TRY(said, read_messages(item_format, make_bytes(items)));
+    const std::size_t count = count_resent(view->items, said);
+    return count == 0 ? items : write_list(std::span<const Message>(said).subspan(count));
+}
+
 Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     const bool keyed = !call.key.empty();
     const bool goes_on = !named_conversation(call).empty() || call.field("previous_response_id");
@@ -282,7 +295,8 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
         PAL_TRY(read, parse_json(items));
         const auto before = [&] { return said_before(call); };
         PAL_CHECK(check_sayable(read.root(), item_format, *turn.model, before, "input"));
-        PAL_CHECK(said.take(items));
+        PAL_TRY(fresh, without_resent(call, std::move(items)));
+        PAL_CHECK(said.take(fresh));
     }
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
     said.policy = std::move(policy);

@@ -161,6 +161,11 @@ class NodeClients(Clients):
                    {name: ["The tool said rain.", True, 3 + 3 * items]
                     for name, items in ITEMS.items()})
 
+    def test_vercel_responses_use_tools_in_a_conversation_and_store_nothing_twice(self):
+        text = "The tool said rain."
+        self.check("vercel_responses_use_tools_in_a_conversation",
+                   {name: [text, text, 4 + 4 * items] for name, items in ITEMS.items()})
+
     def test_langchain_responses_answer_and_stream(self):
         self.check("langchain_responses_answer_and_stream",
                    [hears(1, "one"), hears(3, "two"), HELLO])

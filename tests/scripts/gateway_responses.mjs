@@ -63,6 +63,19 @@ export const responses_scenes = ({ OpenAI, createOpenAI, ai, ChatOpenAI, message
       }
       return seen;
     },
+    // It sends what was asked and all results at each step, and none of the model's items.
+    async vercel_responses_use_tools_in_a_conversation() {
+      const seen = {};
+      for (const [format, name] of Object.entries(behind)) {
+        const { id } = await new OpenAI({ baseURL, apiKey: "any" }).conversations.create({});
+        const options = { model: vercel(name), tools: { get_weather: weather([]) },
+          stopWhen: ai.stepCountIs(3), providerOptions: { openai: { conversation: id } } };
+        const first = await ai.generateText({ ...options, prompt: "the weather?" });
+        const second = await ai.generateText({ ...options, prompt: "the weather now?" });
+        seen[format] = [first.text, second.text, await log_length(id)];
+      }
+      return seen;
+    },
     async langchain_responses_answer_and_stream() {
       const first = await chain().invoke([new messages.HumanMessage("one")]);
       const second = await chain().invoke([new messages.HumanMessage("two")],
