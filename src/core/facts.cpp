@@ -126,7 +126,7 @@ std::optional<std::uint32_t> Row::joined_by(const Item& item) const {
     const Shape& shape = item.message.shape;
     if (!group_ || format_ != item.message.format || !can_stand_in_row(item)) return std::nullopt;
     if (shape.reasoning) return calls_ || !led_ ? group_ : std::nullopt;
-    return reasoned_ || !shape.calls.empty() ? group_ : std::nullopt;
+    return reasoned_ || calls_ || !shape.calls.empty() ? group_ : std::nullopt;
 }
 
 void Row::add(const Item& item, std::uint32_t group) {
@@ -137,7 +137,7 @@ void Row::add(const Item& item, std::uint32_t group) {
     calls_ = !shape.calls.empty() || (goes_on && calls_);
     led_ = !only_reasons || (goes_on && led_);
     format_ = item.message.format;
-    if (can_stand_in_row(item) && (reasoned_ || !shape.calls.empty()))
+    if (can_stand_in_row(item) && (reasoned_ || calls_))
         group_ = group;
     else
         group_.reset();

@@ -78,10 +78,19 @@ TEST(groups, parallel_calls_with_a_message_each_are_one_group_where_the_format_h
         EXPECT_EQ(groups[1].first, 1u);
         EXPECT_EQ(groups[1].last, 4u);
     }
-    const auto open = of_format(FormatId::openai_responses,
-                                {user(), call({"a"}), call({"b"}), result("b")});
+    const auto open =
+        of_format(FormatId::openai_responses, {user(), call({"a"}), call({"b"}), result("b")});
     EXPECT_TRUE(find_groups(open).back().open);
     EXPECT_EQ(find_groups(open).size(), 2u);
+}
+
+TEST(groups, words_behind_a_call_that_waits_stay_between_it_and_its_result) {
+    const auto said = std::vector{user(), call({"a"}), answer(), result("a"), answer()};
+    const auto items = arrange(numbered(of_format(FormatId::openai_responses, said)));
+    EXPECT_EQ(order(items), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+    ASSERT_EQ(find_groups(items).size(), 3u);
+    const auto chat = arrange(numbered(of_format(FormatId::openai_chat, said)));
+    EXPECT_EQ(order(chat), (std::vector<std::uint64_t>{1, 2, 4, 3, 5}));
 }
 
 TEST(groups, a_group_is_open_until_every_call_is_answered) {
