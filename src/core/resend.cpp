@@ -45,12 +45,19 @@ public:
     Resend run() const {
         if (const auto whole = as_whole()) return *whole;
         if (const auto end = as_end()) return *end;
-        for (std::size_t i = incoming_.size(); i-- > first_;)
+        const std::size_t answer = first_answer();
+        for (std::size_t i = incoming_.size(); i-- > answer;)
             if (const auto anchor = anchor_of(i)) return anchored(i, *anchor);
         return without_anchor();
     }
 
 private:
+    // No run that ends before it holds an assistant's message.
+    std::size_t first_answer() const {
+        const auto found = std::ranges::find(incoming_, Role::assistant, &ResentMessage::role);
+        return std::max(first_, static_cast<std::size_t>(found - incoming_.begin()));
+    }
+
     // The run of equal messages that ends at both places.
     Run run_at(std::size_t sent, std::size_t known) const {
         Run run;
@@ -118,20 +125,43 @@ private:
                            [](const KnownMessage& one) { return !one.hidden; });
     }
 
-    // Where the log ends with the very same words and nobody has answered them, they are not said
-    // again. A partial answer is none.
+    // What stands at the end of the log without an answer. A partial answer is none.
+    std::vector<std::size_t> unanswered() const {
+        std::vector<std::size_t> places;
+        for (std::size_t i = log_.size(); i-- > 0;) {
+            if (log_[i].interrupted) continue;
+            if (log_[i].role == Role::assistant) break;
+            places.push_back(i);
+        }
+        std::ranges::reverse(places);
+        return places;
+    }
+
+    bool begins_with(std::span<const std::size_t> known) const {
+        for (std::size_t i = 0; i < known.size(); ++i)
+            if (!says_the_same(log_[known[i]], incoming_[first_ + i])) return false;
+        return true;
+    }
+
+    // Words that nobody has answered are not said again, alone or with new ones behind them: the
+    // longest end of them that the list begins with is history. One message of several, with others
+    // behind it, may well be said again.
     Resend without_anchor() const {
         Resend resend{.preamble = first_, .first_new = first_};
-        std::size_t end = log_.size();
-        while (end > 0 && log_[end - 1].interrupted) --end;
-        const std::size_t count = incoming_.size() - first_;
-        if (count == 0 || count > end || log_[end - 1].role == Role::assistant) return resend;
-        for (std::size_t i = 0; i < count; ++i)
-            if (!says_the_same(log_[end - 1 - i], incoming_[incoming_.size() - 1 - i]))
-                return resend;
-        resend.first_new = incoming_.size();
-        resend.anchor = end - 1;
-        if (has_more_behind(end - 1)) resend.rewind_to = log_[end - 1].range.to;
+        const std::vector<std::size_t> open = unanswered();
+        const std::size_t sent = incoming_.size() - first_;
+        std::size_t tried = 0;
+        for (std::size_t count = std::min(sent, open.size()); count > 0; --count) {
+            const auto end = std::span(open).last(count);
+            const bool tells = count > 1 || open.size() == 1 || sent == 1;
+            if (!tells || !says_the_same(log_[end.front()], incoming_[first_])) continue;
+            if (++tried > places_max) break;
+            if (!begins_with(end)) continue;
+            resend.first_new = first_ + count;
+            resend.anchor = end.back();
+            if (has_more_behind(end.back())) resend.rewind_to = log_[end.back()].range.to;
+            break;
+        }
         return resend;
     }
 

@@ -40,7 +40,8 @@ struct Resend {
 // the anchor is the last incoming message that the log has, if the run of equal messages that ends
 // there holds an assistant's. Where the log has that run more than once the longest counts, and of
 // equally long ones the newest. Without an anchor all is new, except for what stands at the end of
-// the log without an answer.
+// the log without an answer, where the list begins with all of it or with two of its last, or is
+// its end. Only an anchor tells of an edited past: without one only partial answers are rewound.
 Resend find_resend(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming);
 
 }  // namespace palimpsest

@@ -129,6 +129,30 @@ TEST(resend, sees_a_retry_in_an_unanswered_end) {
     EXPECT_EQ(told("u1 a1 u2 u3", "u3 u2"), "new 0");
 }
 
+TEST(resend, knows_a_history_that_nobody_has_answered_yet) {
+    EXPECT_EQ(told("u1", "u1 u2"), "new 1");
+    EXPECT_EQ(told("u1 u2", "s1 u1 u2 u3"), "new 3");
+    EXPECT_EQ(told("u1 u2 u3", "u1 u2 u3 u4"), "new 3");
+    EXPECT_EQ(told("u1 u2 u3", "u2 u3 u4"), "new 2") << "the end of it";
+    EXPECT_EQ(told("u1 a1 u2", "u2 u3"), "new 1");
+    EXPECT_EQ(told("u1 a1 t1", "t1 t2 u2"), "new 1");
+    EXPECT_EQ(told("uyes uyes", "uyes uyes uyes"), "new 2") << "the longest";
+}
+
+TEST(resend, knows_it_around_partial_answers_that_the_client_threw_away) {
+    EXPECT_EQ(told("u1 !a1", "u1 u2"), "new 1 rewind 10");
+    EXPECT_EQ(told("u1 !a1 u2", "u1 u2 u3"), "new 2");
+    EXPECT_EQ(told("u1 !a1 u2 !a2", "u1 u2 u3"), "new 2 rewind 30");
+}
+
+TEST(resend, does_not_take_an_open_word_said_again_behind_others_for_history) {
+    EXPECT_EQ(told("uyes u2", "uyes"), "new 0");
+    EXPECT_EQ(told("uyes u2", "uyes u3"), "new 0");
+    EXPECT_EQ(told("u2 uyes", "uyes u3"), "new 0");
+    EXPECT_EQ(told("uyes", "u2 uyes"), "new 0");
+    EXPECT_EQ(told("uyes a1", "uyes u2"), "new 0") << "answered";
+}
+
 TEST(resend, says_it_again_once_it_was_answered) {
     EXPECT_EQ(told("u1 a1", "u1"), "new 0");
     EXPECT_EQ(told("u1 a1 u2 a2", "u2"), "new 0");
@@ -155,6 +179,12 @@ TEST(resend, stays_quick_when_the_same_is_said_over_and_over) {
     for (int i = 0; i < 3000; ++i) log += (i > 0 ? " " : "") + std::string(i % 2 ? "aok" : "uyes");
     incoming = log + " unew";
     EXPECT_EQ(told(log, incoming), "new 3000");
+
+    std::string open = "u1";
+    for (int i = 0; i < 3000; ++i) open += " uyes";
+    EXPECT_EQ(told(open, open + " unew"), "new 3001");
+    EXPECT_EQ(told(open, "uyes" + open.substr(2) + " unew"), "new 3000");
+    EXPECT_EQ(told(open + " ulast", open.substr(3) + " uother"), "new 0");
 }
 
 }  // namespace

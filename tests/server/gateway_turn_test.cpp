@@ -64,6 +64,15 @@ TEST(gateway_turn, stores_anthropics_full_resend_once) {
     EXPECT_EQ(sent.root().find("messages")->size(), 4u) << sent.root().raw();
 }
 
+TEST(gateway_turn, stores_a_resend_of_what_nobody_answered_once) {
+    Gateway gateway(chat_format, {{.status = 500}, {.status = 500}, says(chat_format, "one")});
+    EXPECT_EQ(gateway.chat(user("a"), in_alice).status(), 502);
+    EXPECT_EQ(gateway.message(user("a") + "," + user("b"), in_alice).status(), 502);
+    gateway.chat(user("a") + "," + user("b") + "," + user("c"), in_alice);
+    EXPECT_EQ(gateway.view("alice"), "a b c one");
+    EXPECT_EQ(gateway.sent(2).root().find("messages")->size(), 3u);
+}
+
 TEST(gateway_turn, sends_anthropic_four_of_the_callers_cache_marks_and_the_prompts_own) {
     constexpr FormatId anthropic = FormatId::anthropic;
     Gateway gateway(anthropic, {});
