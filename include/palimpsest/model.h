@@ -136,6 +136,9 @@ struct Endpoint {
     int retries = 2;           // of what was refused for now or never arrived
     std::string ca_file = {};  // trusted authorities; empty: the system's
     std::string proxy = {};    // http://HOST:PORT, or "none"; empty: by the environment
+    // A longer answer is stopped there, and is what came so far, marked interrupted; one that comes
+    // in one piece is refused. As MemoryOptions::message_bytes_max, or less.
+    std::size_t answer_bytes_max = 16u << 20;
 };
 // invalid_request names the field.
 Result<std::unique_ptr<Model>> make_http_model(Endpoint endpoint);

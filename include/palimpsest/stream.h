@@ -39,6 +39,9 @@ struct Reply {
     std::string stop_text = {};  // the provider's own word
     std::optional<ReplyUsage> usage = {};
     bool interrupted = false;  // the stream ended early: the text so far, complete calls only
+    // What cut it: too_large when it is longer than Endpoint::answer_bytes_max. None: whoever asked
+    // wanted no more of it.
+    std::optional<ErrorCode> cut = {};
     // For whoever asked: why it was cut, in the provider's words, and what had to be mended in it.
     std::vector<std::string> warnings = {};
 };

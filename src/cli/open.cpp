@@ -24,16 +24,16 @@ void print_warning(std::string_view message) {
 Result<std::unique_ptr<Model>> open_named_model(const Settings& settings, const std::string& name,
                                                 std::string setting) {
     for (const Endpoint& endpoint : settings.endpoints)
-        if (endpoint.name == name) return make_http_model(endpoint);
+        if (endpoint.name == name) return open_endpoint(settings, endpoint);
     if (name == "echo") return make_echo_model();
     Endpoint endpoint;
     endpoint.name = name;
     if (name.starts_with("claude")) {
         endpoint.format = FormatId::anthropic;
-        return make_http_model(std::move(endpoint));
+        return open_endpoint(settings, std::move(endpoint));
     }
     for (const std::string_view family : {"gpt-", "chatgpt-", "o1", "o3", "o4", "text-embedding-"})
-        if (name.starts_with(family)) return make_http_model(std::move(endpoint));
+        if (name.starts_with(family)) return open_endpoint(settings, std::move(endpoint));
     return fail(ErrorCode::invalid_request,
                 "there is no model " + name + "; say where it is in palimpsest.toml: [models." +
                     name + "] url = \"http://localhost:11434/v1\"",
@@ -48,7 +48,7 @@ Result<std::shared_ptr<Summarizer>> open_summarizer(const Settings& settings) {
     models.push_back(std::move(first));
     for (const Endpoint& endpoint : settings.endpoints) {
         if (endpoint.name == settings.summarizer) continue;
-        PAL_TRY(other, make_http_model(endpoint));
+        PAL_TRY(other, open_endpoint(settings, endpoint));
         models.push_back(std::move(other));
     }
     const ModelTable table(settings.models, {});
@@ -113,6 +113,11 @@ Result<Memory> open_memory(const Settings& settings, StoreOptions options, Memor
     PAL_TRY(embedder, open_embedder(settings));
     memory.embedder = std::move(embedder);
     return Memory(std::move(store), std::move(memory));
+}
+
+Result<std::unique_ptr<Model>> open_endpoint(const Settings& settings, Endpoint endpoint) {
+    endpoint.answer_bytes_max = settings.message_bytes_max;
+    return make_http_model(std::move(endpoint));
 }
 
 Result<std::unique_ptr<Model>> open_model(const Settings& settings) {

@@ -16,5 +16,7 @@ constexpr std::string_view default_policy = "balanced";
 Result<Memory> open_memory(const Settings& settings, StoreOptions options,
                            MemoryOptions memory = {});
 Result<std::unique_ptr<Model>> open_model(const Settings& settings);
+// An answer is no longer than a message may be.
+Result<std::unique_ptr<Model>> open_endpoint(const Settings& settings, Endpoint endpoint);
 
 }  // namespace palimpsest

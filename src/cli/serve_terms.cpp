@@ -76,7 +76,7 @@ Result<Models> open_models(const Settings& settings) {
     models.add(std::move(first));
     for (const Endpoint& endpoint : settings.endpoints) {
         if (endpoint.name == settings.model) continue;
-        PAL_TRY(model, make_http_model(endpoint));
+        PAL_TRY(model, open_endpoint(settings, endpoint));
         models.add(std::move(model));
     }
     if (settings.unknown_model == "default") models.answer_to_any_name();

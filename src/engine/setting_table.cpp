@@ -78,7 +78,8 @@ constexpr Setting table[] = {
      1,
      64 * mib,
      {},
-     "Larger messages are refused with too_large; no store takes more than 64 MiB."},
+     "Larger messages are refused with too_large, and a model's answer is stopped there; no store "
+     "takes more than 64 MiB."},
     {"tokenizer", &Settings::tokenizer, SettingKind::choice, SettingScope::store, "NAME", 0, 0,
      tokenizer_names, "How messages are counted; approx is one token for four bytes."},
     {"tokenizer_file",

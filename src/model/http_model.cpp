@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "base/clock.h"
-#include "format/sse.h"
 #include "model/dialects.h"
+#include "model/incoming.h"
 #include "model/refusal.h"
 #include "model/request_body.h"
 #include "model/served.h"
@@ -97,114 +97,6 @@ int back_off_ms(int tries) {
     return whole / 2 + static_cast<int>(random_u64() % static_cast<std::uint64_t>(whole / 2 + 1));
 }
 
-// The body of a 2xx answer as it arrives. A server that was asked for a stream may send a plain
-// reply all the same.
-class Incoming {
-public:
-    using OnBytes = std::function<bool(std::string_view)>;
-    Incoming(FormatId format, const OnPiece& on_piece, const OnBytes& on_bytes)
-        : format_(format), on_piece_(on_piece), on_bytes_(on_bytes) {
-        reader_ = make_stream_reader(format, [this](const StreamDelta& delta) {
-            begun_ = true;
-            if (wanted_ && on_piece_) wanted_ = on_piece_(delta);
-        });
-    }
-
-    bool take(std::string_view bytes) {
-        head_ += bytes.substr(0, head_bytes_max - head_.size());
-        size_ += bytes.size();
-        if (!kind_known_) {
-            const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-            if (first == std::string_view::npos) return true;
-            kind_known_ = true;
-            plain_ = bytes[first] == '{';
-            page_ = !plain_ && !may_begin_events(bytes.substr(first));
-        }
-        if (plain_) {
-            body_ += bytes;
-            return body_.size() <= body_bytes_max;
-        }
-        if (page_) return size_ <= body_bytes_max;
-        read_lines(bytes);
-        return wanted_ && !fault_;
-    }
-
-    bool begun() const { return begun_; }
-    bool stopped() const { return !wanted_; }
-    const std::optional<Error>& fault() const { return fault_; }
-    std::string_view head() const { return head_; }
-    std::size_t size() const { return size_; }
-
-    Result<Reply> finish() {
-        if (!plain_) return reader_->finish();
-        PAL_TRY(reply, read_reply(format_, body_));
-        if (!on_piece_) return reply;
-        const auto lost = tell_messages(format_, reply.messages, [&](const StreamDelta& delta) {
-            if (wanted_) wanted_ = on_piece_(delta);
-        });
-        if (!lost) return std::unexpected(lost.error());
-        return reply;
-    }
-
-private:
-    static constexpr std::size_t body_bytes_max = 64u << 20;
-    static constexpr std::size_t head_bytes_max = 200;
-
-    // What stands before a fault is still of the answer, what follows is not: nobody hears what is
-    // not kept. So it is read line by line, and then passed on.
-    void read_lines(std::string_view bytes) {
-        std::size_t read = 0;
-        while (read < bytes.size()) {
-            const std::size_t end = std::min(bytes.find('\n', read), bytes.size() - 1) + 1;
-            if (auto fed = reader_->feed(bytes.substr(read, end - read)); !fed) {
-                fault_ = std::move(fed).error();
-                break;
-            }
-            read = end;
-        }
-        if (!fault_ || begun_) pass_on(bytes.substr(0, read));
-    }
-    void pass_on(std::string_view bytes) {
-        if (wanted_ && on_bytes_) wanted_ = on_bytes_(bytes);
-    }
-
-    FormatId format_;
-    const OnPiece& on_piece_;
-    const OnBytes& on_bytes_;
-    std::unique_ptr<StreamReader> reader_;
-    std::string body_;
-    std::string head_;  // the first bytes, whatever they are
-    std::size_t size_ = 0;
-    std::optional<Error> fault_;
-    bool kind_known_ = false, plain_ = false, begun_ = false, wanted_ = true;
-    bool page_ = false;  // of another kind: nobody hears it
-};
-
-// The same for an answer that nobody reads here.
-class RelayedBody {
-public:
-    explicit RelayedBody(const std::function<bool(std::string_view)>& on_bytes)
-        : on_bytes_(on_bytes) {}
-
-    bool take(std::string_view bytes) {
-        if (!begun_ && body_.empty()) {
-            bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
-            begun_ = !bytes.empty() && bytes.front() != '{' && bytes.front() != '[' && on_bytes_;
-        }
-        if (begun_) return on_bytes_(bytes);
-        body_ += bytes;
-        return body_.size() <= relayed_bytes_max;
-    }
-    bool begun() const { return begun_; }  // events were passed on
-    std::string body() { return std::move(body_); }
-
-private:
-    static constexpr std::size_t relayed_bytes_max = 64u << 20;
-    const std::function<bool(std::string_view)>& on_bytes_;
-    std::string body_;
-    bool begun_ = false;
-};
-
 class HttpModel final : public Model {
 public:
     HttpModel(Endpoint endpoint, Url url, HttpClientOptions options)
@@ -285,6 +177,12 @@ public:
         auto response = client->stream(
             http, [&](std::string_view bytes) { return passed.take(bytes); }, request.stop);
         give_back(std::move(client));
+        if (passed.too_long())
+            return fail(ErrorCode::upstream_failed,
+                        "the answer of " + url_.authority() + " in one piece has more than the " +
+                            std::to_string(RelayedBody::bytes_max) +
+                            " bytes that are passed on; ask for a stream",
+                        "stream");
         if (!response && !passed.begun()) return std::unexpected(std::move(response).error());
         if (!response) return RelayReply{.cut = true};
         RelayReply reply{.status = response->status};
@@ -319,7 +217,8 @@ private:
     // `wait`: what the server asks for before another try, 0: as we like, -1: there must be none.
     Result<Reply> attempt(const Attempt& asked, int& wait) {
         const std::stop_token& stop = asked.request.stop;
-        Incoming incoming(endpoint_.format, asked.on_piece, asked.request.on_bytes);
+        Incoming incoming(endpoint_.format, endpoint_.answer_bytes_max, asked.on_piece,
+                          asked.request.on_bytes);
         const auto take = [&](std::string_view bytes) { return incoming.take(bytes); };
         std::unique_ptr<HttpClient> client = borrow();
         auto response = client->stream(asked.http, take, stop, asked.time_ms);
@@ -333,6 +232,7 @@ private:
             if (for_now && !stop.stop_requested()) wait = 0;
             return std::unexpected(std::move(error));
         }
+        if (incoming.too_long() && !incoming.begun()) return std::unexpected(too_long());
         if (!response && !incoming.begun() && !incoming.stopped()) {
             // What never arrived may be sent again; what may have arrived may be charged for twice.
             if (response.error().code == ErrorCode::unavailable && !stop.stop_requested()) wait = 0;
@@ -344,14 +244,38 @@ private:
         }
         auto reply = incoming.finish();
         if (!reply) return std::unexpected(unusable(incoming, response, reply.error(), asked.key));
+        if (!fits(*reply)) return std::unexpected(too_long());
         if (!response || incoming.fault()) reply->interrupted = true;
-        // Whoever hears an answer that breaks off is told why, in the provider's words.
-        if (incoming.fault())
-            reply->warnings.push_back(
-                refusal_of_event(url_.authority(), *incoming.fault(), asked.key).message);
-        else if (!response && !incoming.stopped() && !stop.stop_requested())
-            reply->warnings.push_back(response.error().message);
+        if (reply->interrupted && !incoming.stopped() && !stop.stop_requested()) {
+            reply->cut = incoming.too_long() ? ErrorCode::too_large : ErrorCode::upstream_failed;
+            reply->warnings.push_back(why_cut(incoming, response, asked.key));
+        }
         return reply;
+    }
+
+    // Whoever hears an answer that breaks off is told why, in the provider's words.
+    std::string why_cut(const Incoming& incoming, const Result<HttpResponse>& response,
+                        const std::string& key) const {
+        if (incoming.too_long()) return too_long().message;
+        if (incoming.fault())
+            return refusal_of_event(url_.authority(), *incoming.fault(), key).message;
+        if (!response) return response.error().message;
+        return url_.authority() + ": the stream ended before the answer did";
+    }
+
+    bool fits(const Reply& reply) const {
+        return std::ranges::all_of(reply.messages, [&](const Message& message) {
+            return view_of(message.raw).size() <= endpoint_.answer_bytes_max;
+        });
+    }
+
+    // Asked again it would be as long.
+    Error too_long() const {
+        return {ErrorCode::upstream_failed,
+                "the answer of the model " + endpoint_.name + " has more than the " +
+                    std::to_string(endpoint_.answer_bytes_max) +
+                    " bytes that are taken; message_bytes_max raises the limit",
+                "message_bytes_max"};
     }
 
     // An answer that is none: the provider's error, or bytes of another kind.

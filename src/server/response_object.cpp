@@ -112,8 +112,10 @@ std::string write_response(const ResponseState& response) {
     return body;
 }
 
-ResponseEnd response_end(StopReason stop, bool interrupted) {
-    if (interrupted) return {"incomplete", "interrupted"};
+ResponseEnd response_end(const Reply& reply) {
+    const StopReason stop = reply.stop;
+    if (reply.cut == ErrorCode::too_large) return {"incomplete", "too_large"};
+    if (reply.interrupted) return {"incomplete", "interrupted"};
     if (stop == StopReason::length) return {"incomplete", "max_output_tokens"};
     if (stop == StopReason::refusal) return {"incomplete", "content_filter"};
     return {};

@@ -44,6 +44,6 @@ std::string incomplete_item(const std::string& item);
 struct ResponseEnd {
     std::string_view status = "completed", reason = {};
 };
-ResponseEnd response_end(StopReason stop, bool interrupted);
+ResponseEnd response_end(const Reply& reply);
 
 }  // namespace palimpsest

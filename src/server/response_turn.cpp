@@ -66,7 +66,7 @@ Result<void> store_answer(ResponseTurn& turn, const Reply& reply) {
 }
 
 void tell_end(ResponseTurn& turn, const Reply& reply) {
-    const ResponseEnd end = response_end(reply.stop, reply.interrupted);
+    const ResponseEnd end = response_end(reply);
     ResponseState& state = turn.state;
     state.status = end.status;
     state.reason = end.reason;

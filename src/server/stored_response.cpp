@@ -57,6 +57,12 @@ Result<void> read_call(Store& store, StoredResponse& response) {
     return {};
 }
 
+// Notes of before this had a code say none.
+ErrorCode code_named(std::string_view name) {
+    const auto found = std::ranges::find(error_table(), name, &ErrorInfo::name);
+    return found == error_table().end() ? ErrorCode::upstream_failed : found->code;
+}
+
 void read_end(const NoteEntry& note, Seq call, ResponseState& state) {
     const auto body = parse_json(view_of(note.body));
     const auto of = body ? body->root().find("call") : std::nullopt;
@@ -64,7 +70,8 @@ void read_end(const NoteEntry& note, Seq call, ResponseState& state) {
     state.status = text_at(body->root(), "status");
     state.reason = text_at(body->root(), "reason");
     if (const auto message = body->root().find("error"); message && message->is_string())
-        state.error = Error{ErrorCode::upstream_failed, std::string(message->string())};
+        state.error =
+            Error{code_named(text_at(body->root(), "code")), std::string(message->string())};
 }
 
 std::optional<ReplyUsage> as_reply_usage(const std::optional<Usage>& usage) {
@@ -157,7 +164,8 @@ void note_end(Memory& memory, const ConversationId& name, Seq call, const Respon
     JsonWriter out(body);
     out.begin_object().key("call").number(call.value).field("status", state.status);
     if (!state.reason.empty()) out.field("reason", state.reason);
-    if (state.error) out.field("error", state.error->message);
+    if (state.error)
+        out.field("error", state.error->message).field("code", error_info(state.error->code).name);
     out.end_object();
     AppendRequest request{.messages = "[]", .format = item_format};
     request.write.if_absent = IfAbsent::fail;

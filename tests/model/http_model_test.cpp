@@ -364,5 +364,61 @@ TEST(http_model, goes_through_the_proxy_that_it_is_given) {
     EXPECT_EQ(sent.header("proxy-authorization"), "Basic YW5uOnBAc3M=");
 }
 
+// Of so many words, each an event.
+std::string many_words(FormatId format, std::size_t count) {
+    const auto writer = make_stream_writer(format, {.id = "x", .model = "m"});
+    std::string events = writer->begin();
+    for (std::size_t i = 0; i < count; ++i)
+        events += writer->add({.kind = StreamDelta::Kind::text, .text = "\"word\"\n"});
+    return events + writer->end(StopReason::end, {});
+}
+
+TEST(http_model, an_answer_that_is_too_long_is_stopped_at_the_limit_and_kept_so_far) {
+    for (const FormatId format :
+         {FormatId::openai_chat, FormatId::openai_responses, FormatId::anthropic}) {
+        Upstream upstream({event_stream_reply(many_words(format, 2000))});
+        Endpoint endpoint = endpoint_of(upstream, format);
+        endpoint.answer_bytes_max = 10'000;
+        Pieces pieces{.enough = SIZE_MAX};
+        const Reply reply = ask(endpoint, pieces.taker()).value();
+        EXPECT_TRUE(reply.interrupted);
+        EXPECT_EQ(reply.cut, ErrorCode::too_large);
+        ASSERT_EQ(reply.messages.size(), 1u);
+        EXPECT_LE(view_of(reply.messages[0].raw).size(), 10'000u) << format_name(format);
+        EXPECT_GE(view_of(reply.messages[0].raw).size(), 8'000u) << format_name(format);
+        EXPECT_EQ(text_of(reply), pieces.text) << "what was heard is kept";
+        ASSERT_EQ(reply.warnings.size(), 1u);
+        EXPECT_TRUE(reply.warnings[0].contains("message_bytes_max")) << reply.warnings[0];
+    }
+}
+
+TEST(http_model, an_answer_in_one_piece_that_is_too_long_is_an_error_that_nobody_repeats) {
+    for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{5} << 20}) {
+        Upstream upstream({plain(R"({"choices":[{"index":0,"finish_reason":"stop","message":)"
+                                 R"({"role":"assistant","content":")" +
+                                 std::string(bytes, 'x') + R"("}}]})")});
+        Endpoint endpoint = endpoint_of(upstream);
+        endpoint.answer_bytes_max = 10'000;
+        const Error error = ask(endpoint).error();
+        EXPECT_EQ(error.code, ErrorCode::upstream_failed);
+        EXPECT_EQ(error.param, "message_bytes_max");
+        EXPECT_TRUE(error.message.contains("10000 bytes")) << error.message;
+        EXPECT_EQ(upstream.requests().size(), 1u);
+    }
+}
+
+TEST(http_model, tells_a_stream_that_ends_too_early_from_one_that_nobody_wants_any_more) {
+    UpstreamReply cut = event_stream_reply(many_words(FormatId::openai_chat, 20));
+    cut.cut_at = cut.body.size() / 2;
+    UpstreamReply silent = event_stream_reply(cut.body.substr(0, *cut.cut_at));
+    Upstream upstream({cut, silent, event_stream_reply(many_words(FormatId::openai_chat, 20))});
+    Pieces all{.enough = SIZE_MAX}, few{.enough = 20};
+    EXPECT_EQ(ask(endpoint_of(upstream), all.taker()).value().cut, ErrorCode::upstream_failed);
+    EXPECT_EQ(ask(endpoint_of(upstream), all.taker()).value().cut, ErrorCode::upstream_failed);
+    const Reply left = ask(endpoint_of(upstream), few.taker()).value();
+    EXPECT_TRUE(left.interrupted);
+    EXPECT_EQ(left.cut, std::nullopt);
+}
+
 }  // namespace
 }  // namespace palimpsest

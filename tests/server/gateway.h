@@ -10,14 +10,15 @@
 
 namespace palimpsest {
 
-inline std::shared_ptr<Model> model_of(std::string name, FormatId format,
-                                       const Upstream& upstream) {
+inline std::shared_ptr<Model> model_of(std::string name, FormatId format, const Upstream& upstream,
+                                       std::size_t answer_bytes_max = 16u << 20) {
     Endpoint endpoint;
     endpoint.name = std::move(name);
     endpoint.model = "upstream-model";
     endpoint.format = format;
     endpoint.url = upstream.url();
     endpoint.retries = 0;
+    endpoint.answer_bytes_max = answer_bytes_max;
     return make_http_model(endpoint).value();
 }
 

@@ -73,6 +73,25 @@ TEST(gateway_turn, stores_a_resend_of_what_nobody_answered_once) {
     EXPECT_EQ(gateway.sent(2).root().find("messages")->size(), 3u);
 }
 
+TEST(gateway_turn, stops_an_answer_that_is_too_long_and_keeps_what_came) {
+    std::string words;
+    for (int i = 0; i < 2000; ++i) words += "word ";
+    for (const FormatId format : every_format) {
+        Gateway gateway(format, {tells(format, words), says(format, words)});
+        Models limited;
+        limited.add(model_of("m", format, gateway.upstream, 2000));
+        gateway.server->reload(std::move(limited), {});
+        const Told told = gateway.chat(user("a"), in_alice, R"("stream":true)");
+        EXPECT_TRUE(told.response.body.contains("message_bytes_max")) << told.response.body;
+        EXPECT_FALSE(told.response.body.contains("[DONE]"));
+        EXPECT_TRUE(gateway.view("alice").starts_with("a word word ")) << gateway.view("alice");
+        const Told whole = gateway.chat(user("b"), in_alice);
+        EXPECT_EQ(whole.status(), 502);
+        EXPECT_EQ(whole.error("param"), "message_bytes_max");
+        EXPECT_EQ(whole.header("x-should-retry"), "false");
+    }
+}
+
 TEST(gateway_turn, sends_anthropic_four_of_the_callers_cache_marks_and_the_prompts_own) {
     constexpr FormatId anthropic = FormatId::anthropic;
     Gateway gateway(anthropic, {});

@@ -14,13 +14,15 @@ inline const std::string root = "/v1/responses";
 class Behind {
 public:
     explicit Behind(FormatId format = FormatId::openai_chat,
-                    const std::string& store = "memory:", MemoryOptions options = {})
+                    const std::string& store = "memory:", MemoryOptions options = {},
+                    std::size_t answer_bytes_max = 16u << 20)
         : memory_(Memory::open(store, std::move(options)).value()),
           model_(make_http_model({.name = "m",
                                   .format = format,
                                   .url = upstream.url(),
                                   .retries = 0,
-                                  .proxy = "none"})
+                                  .proxy = "none",
+                                  .answer_bytes_max = answer_bytes_max})
                      .value()),
           server_(Server::start(memory_, *model_, {}).value()) {}
 

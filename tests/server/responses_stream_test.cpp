@@ -266,5 +266,39 @@ TEST(responses, whose_client_went_away_are_finished_and_kept) {
     EXPECT_EQ(output_text(site.ask("GET", root + "/" + id)), "abcdef");
 }
 
+// What the last event of a stream says of its response, and what is read of it later.
+struct TwoEnds {
+    std::string told, read;
+};
+TwoEnds ends_of(Behind& site, std::string_view member) {
+    const auto events = events_of(site.say(R"("input":"Hi","stream":true)").response.body);
+    const auto last = parse_json(events.back().data);
+    const JsonValue response = *last->root().find("response");
+    const Told later = site.ask("GET", root + "/" + std::string(response.find("id")->string()));
+    return {std::string(response.find(member)->raw()),
+            std::string(later.json().find(member)->raw())};
+}
+
+TEST(responses, that_are_too_long_are_incomplete_and_say_why_also_when_read_again) {
+    Behind site(FormatId::openai_chat, "memory:", {}, 2000);
+    const auto asked = [&](std::string_view member) {
+        site.upstream.add(chat_stream(std::vector<std::string>(2000, "word ")));
+        const TwoEnds ends = ends_of(site, member);
+        EXPECT_EQ(ends.told, ends.read) << member;
+        return ends.told;
+    };
+    EXPECT_EQ(asked("status"), "\"incomplete\"");
+    EXPECT_EQ(asked("incomplete_details"), R"({"reason":"too_large"})");
+    EXPECT_TRUE(asked("output").contains("word word"));
+}
+
+TEST(responses, that_failed_have_the_same_error_in_the_stream_and_when_read_again) {
+    Behind site(FormatId::openai_chat, "memory:", {.message_bytes_max = 2000});
+    site.upstream.add(chat_stream(std::vector<std::string>(2000, "word ")));
+    const TwoEnds ends = ends_of(site, "error");
+    EXPECT_EQ(ends.told, ends.read);
+    EXPECT_TRUE(ends.told.contains(R"("code":"too_large")")) << ends.told;
+}
+
 }  // namespace
 }  // namespace palimpsest
