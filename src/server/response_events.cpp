@@ -50,21 +50,6 @@ std::string_view text_at(JsonValue object, std::string_view key) {
     return value && value->is_string() ? value->string() : std::string_view();
 }
 
-// The event that ends an item, of the one that was being said when the answer was cut.
-std::string with_cut_item(std::string_view event) {
-    std::string bytes;
-    SseParser parser;
-    (void)parser.feed(event, [&](std::string_view name, std::string_view data) -> Result<void> {
-        PAL_TRY(document, parse_json(data));
-        const auto item = document.root().find("item");
-        bytes += item ? sse_event(name, with_member(document.root(), "item",
-                                                    incomplete_item(std::string(item->raw()))))
-                      : sse_event(name, data);
-        return {};
-    });
-    return bytes;
-}
-
 }  // namespace
 
 ResponseEvents::ResponseEvents(ResponseState state)
@@ -131,32 +116,33 @@ std::string ResponseEvents::pass_event(std::string_view data) {
     return sse_event(type, own);
 }
 
-// The writer closes what is open; its own last event is left out.
-std::string ResponseEvents::close_writer(const ResponseState& state, StopReason stop) {
-    std::string bytes;
+// The writer closes what is open; its own last event is left out, and tells how many items there
+// are.
+void ResponseEvents::close_writer(const ResponseState& state, StopReason stop, const Tell& tell) {
     const bool cut = state.status == "incomplete" || state.status == "cancelled";
     const std::string closing = writer_->end(stop, state.usage.value_or(ReplyUsage{}));
-    for (const StreamedEvent& event : split_events(closing)) {
-        sequence_ = static_cast<std::uint64_t>(event.sequence);
-        if (!event.last) bytes += cut ? with_cut_item(event.bytes) : event.bytes;
-    }
     SseParser parser;
-    (void)parser.feed(closing, [&](auto, std::string_view data) -> Result<void> {
+    (void)parser.feed(closing, [&](std::string_view name, std::string_view data) -> Result<void> {
         PAL_TRY(document, parse_json(data));
-        const auto response = document.root().find("response");
+        const JsonValue event = document.root();
+        sequence_ = static_cast<std::uint64_t>(number_of(event));
+        const auto response = event.find("response");
         const auto output = response ? response->find("output") : std::nullopt;
         if (output) announced_ = output->size();
+        if (is_end(name)) return {};
+        const auto item = cut ? event.find("item") : std::nullopt;
+        tell(sse_event(name,
+                       item ? with_member(event, "item", incomplete_item(std::string(item->raw())))
+                            : std::string(data)));
         return {};
     });
-    return bytes;
 }
 
-std::string ResponseEvents::end(const ResponseState& state, StopReason stop) {
-    std::string bytes;
-    if (!passed_) bytes = close_writer(state, stop);
+void ResponseEvents::end(const ResponseState& state, StopReason stop, const Tell& tell) {
+    if (!passed_) close_writer(state, stop, tell);
     for (std::size_t index = announced_; index < state.output.size(); ++index)
-        bytes += write_item_events(output_item(state, index), index, sequence_);
-    return bytes += lifecycle_event(end_event(state), sequence_, state);
+        tell(write_item_events(output_item(state, index), index, sequence_));
+    tell(lifecycle_event(end_event(state), sequence_, state));
 }
 
 std::string replay_events(const ResponseState& state) {
@@ -168,7 +154,8 @@ std::string replay_events(const ResponseState& state) {
     open.completed = 0;
     ResponseEvents events(std::move(open));
     std::string bytes = events.begin();
-    return bytes += events.end(state, StopReason::end);
+    events.end(state, StopReason::end, [&](std::string_view event) { bytes += event; });
+    return bytes;
 }
 
 std::string renumbered(std::string_view event, std::int64_t sequence) {

@@ -5,6 +5,7 @@
 // here: they have what the request said, the conversation, and the items as they are stored. What
 // no event announced is told before the end.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,13 +25,15 @@ public:
     // One of these two, for all of the stream.
     std::string add(const StreamDelta& delta);
     std::string pass(std::string_view events);  // of the model's server, cut anywhere
-    // `state` is the response as it ended.
-    std::string end(const ResponseState& state, StopReason stop);
+    // `state` is the response as it ended. Each of these events has all that was said: they are
+    // told one after the other.
+    using Tell = std::function<void(std::string_view bytes)>;
+    void end(const ResponseState& state, StopReason stop, const Tell& tell);
 
 private:
     std::string pass_event(std::string_view data);
     std::string own_id(JsonValue event);
-    std::string close_writer(const ResponseState& state, StopReason stop);
+    void close_writer(const ResponseState& state, StopReason stop, const Tell& tell);
 
     ResponseState state_;
     std::unique_ptr<StreamWriter> writer_;

@@ -20,6 +20,7 @@ constexpr Duration renewed_every = std::chrono::seconds(5);
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 constexpr Duration silent_for = std::chrono::milliseconds(200);
 constexpr std::size_t chunk_bytes_max = 256u << 10;
+constexpr std::size_t piece_bytes_max = 4 * chunk_bytes_max;  // that one look copies
 constexpr int background_threads = 64;
 constexpr std::size_t background_max = 1000;
 
@@ -30,6 +31,7 @@ std::string chunk_key(const std::string& id, std::uint64_t epoch, std::size_t ch
 }  // namespace
 
 void LiveResponse::add(std::string_view events) {
+    if (!options_.kept) return;  // Nobody will read them.
     const std::scoped_lock lock(mutex_);
     bytes_ += events;
     tell();
@@ -70,7 +72,9 @@ void LiveResponse::tell() const {
 }
 
 LiveResponse::Piece LiveResponse::piece(std::size_t from) const {
-    return {bytes_.substr(std::min(from, bytes_.size())), ended_};
+    const std::size_t at = std::min(from, bytes_.size());
+    const bool all = bytes_.size() - at <= piece_bytes_max;
+    return {bytes_.substr(at, piece_bytes_max), ended_ && all};
 }
 
 LiveResponse::Piece LiveResponse::wait(std::size_t from, Duration patience) const {
@@ -235,20 +239,27 @@ void ResponseLog::announce(Kept& kept) {
 // Events that could not be kept are tried again at the next look, unless it has ended: the log has
 // the answer.
 bool ResponseLog::keep_events(Kept& kept) {
-    const LiveResponse::Piece piece = kept.live->wait(kept.written, Duration::zero());
-    if (!kept.live->options().kept || kept.live->dropped()) return !piece.ended;
-    for (std::size_t at = 0; at < piece.bytes.size(); at += chunk_bytes_max) {
-        const std::string chunk = piece.bytes.substr(at, chunk_bytes_max);
+    const LiveResponse& live = *kept.live;
+    while (live.options().kept && !live.dropped()) {
+        const LiveResponse::Piece piece = live.wait(kept.written, Duration::zero());
+        if (piece.bytes.empty()) return !piece.ended;
+        if (!keep_piece(kept, piece.bytes)) break;
+    }
+    return !live.wait(SIZE_MAX, Duration::zero()).ended;
+}
+
+bool ResponseLog::keep_piece(Kept& kept, std::string_view bytes) {
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(chunk_bytes_max, bytes.size()))) {
+        const std::string chunk(bytes.substr(0, chunk_bytes_max));
         const RecordKey key{tenant_, std::string(event_space),
                             chunk_key(kept.live->id(), kept.live->options().epoch, kept.chunks)};
-        const auto version = store_.put_record({.key = key, .value = chunk, .ttl = kept_for});
-        if (!version) return !piece.ended;
+        if (!store_.put_record({.key = key, .value = chunk, .ttl = kept_for})) return false;
         // Whoever dropped it meanwhile may have looked before it was there.
         if (kept.live->dropped()) (void)store_.put_record({.key = key, .purge = true});
         kept.written += chunk.size();
         ++kept.chunks;
     }
-    return !piece.ended;
+    return true;
 }
 
 bool ResponseLog::look(Kept& kept, bool last) {

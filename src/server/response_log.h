@@ -59,8 +59,9 @@ public:
         std::string bytes = {};
         bool ended = false;
     };
-    // What was added behind the first `from` bytes; waits for some, or for the end, for so long. An
-    // errand waits without a thread and is on the network thread afterwards.
+    // What was added behind the first `from` bytes, or a part of it, which is then not the end;
+    // waits for some, or for the end, for so long. An errand waits without a thread and is on the
+    // network thread afterwards.
     Piece wait(std::size_t from, Duration patience) const;
 
 private:
@@ -128,6 +129,7 @@ private:
     // On the keeper's thread. False: it has ended and all of it is kept.
     bool look(Kept& kept, bool last);
     bool keep_events(Kept& kept);
+    bool keep_piece(Kept& kept, std::string_view bytes);
     void announce(Kept& kept);
     void settle(const Kept& kept);
 

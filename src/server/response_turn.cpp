@@ -1,5 +1,6 @@
 #include "server/response_turn.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@ namespace palimpsest {
 namespace {
 
 constexpr int looks_ms = 100;
+constexpr std::size_t part = std::size_t{256} << 10;  // that is sent at once
 constexpr auto between_looks = std::chrono::milliseconds(looks_ms);
 constexpr Duration last_events = std::chrono::seconds(1);  // for a server to keep its last events
 constexpr Duration note_patience = std::chrono::seconds(2);
@@ -211,9 +213,11 @@ Result<StopReason> run_response(ResponseTurn& turn, const TurnEars& ears) {
 Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
     ResponseEvents events(turn.state);
     bool gone = false, begun = false;
-    const auto tell = [&](const std::string& bytes) {
+    const auto tell = [&](std::string_view bytes) {
         if (turn.live) turn.live->add(bytes);
-        if (!gone && send && !bytes.empty()) gone = !send(bytes);
+        // In parts: what a slow reader has not taken waits here, and not copied in his queue.
+        for (; !gone && send && !bytes.empty(); bytes.remove_prefix(std::min(part, bytes.size())))
+            gone = !send(bytes.substr(0, part));
         return !gone || turn.stored;
     };
     const auto begin = [&] {
@@ -234,7 +238,7 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
     const auto stop = run_response(turn, ears);
     if (!stop && !begun) return std::unexpected(stop.error());
     begin();
-    tell(events.end(turn.state, stop.value_or(StopReason::other)));
+    events.end(turn.state, stop.value_or(StopReason::other), tell);
     return {};
 }
 
