@@ -80,6 +80,15 @@ std::string with_extra(std::string_view event, const std::string& extra) {
 
 }  // namespace
 
+Error why_cut(const Outlet& out, std::optional<ErrorCode> cut) {
+    if (cut || !out.halt().stop_requested())
+        return {ErrorCode::upstream_failed, "the model's answer broke off"};
+    if (out.ending())
+        return {ErrorCode::unavailable, "the server is stopping, and the model's answer with it"};
+    return {ErrorCode::outcome_unknown,
+            "the time for the request was over (request_timeout_ms) before the model's answer was"};
+}
+
 std::string error_event(FormatId format, const Error& error) {
     return habits_of(format).error(error);
 }
@@ -152,10 +161,10 @@ bool AnswerStream::bytes(std::string_view bytes) {
 
 void AnswerStream::end(const Reply& reply) {
     if (reply.interrupted && !gone_) {
-        std::string words = "the model's answer broke off; ";
-        words += plan_.kept ? "what came is kept" : "nothing of it is kept";
-        for (const std::string& warning : reply.warnings) words += "; " + warning;
-        return fail({ErrorCode::upstream_failed, std::move(words)});
+        Error why = why_cut(out_, reply.cut);
+        why.message += plan_.kept ? "; what came is kept" : "; nothing of it is kept";
+        for (const std::string& warning : reply.warnings) why.message += "; " + warning;
+        return fail(why);
     }
     if (!passed_) {
         if (!begun_) {

@@ -58,6 +58,9 @@ private:
     bool gone_ = false;
 };
 
+// What a client is told of an answer that did not come to its end; see Reply::cut.
+Error why_cut(const Outlet& out, std::optional<ErrorCode> cut);
+
 // The event that tells of an error inside a stream of that format.
 std::string error_event(FormatId format, const Error& error);
 

@@ -10,11 +10,15 @@
 #include "server/budget.h"
 #include "server/gateway.h"
 #include "server/model_span.h"
+#include "server/request_meters.h"
 #include "server/retry_key.h"
 #include "token/estimator.h"
 
 namespace palimpsest {
 namespace {
+
+// What a call took; estimated where the model's server does not say.
+using OnSpent = std::function<void(const ReplyUsage& usage)>;
 
 constexpr std::size_t bytes_a_token = 4;  // where nobody says how many there were
 
@@ -78,8 +82,12 @@ private:
 
 class AskedModel final : public Model {
 public:
-    AskedModel(Model& model, std::shared_ptr<RequestTrace> trace, OnSpent on_spent)
-        : model_(model), trace_(std::move(trace)), on_spent_(std::move(on_spent)) {}
+    AskedModel(Model& model, std::shared_ptr<RequestTrace> trace,
+               std::shared_ptr<RequestMeters> meters, OnSpent on_spent)
+        : model_(model),
+          trace_(std::move(trace)),
+          meters_(std::move(meters)),
+          on_spent_(std::move(on_spent)) {}
 
     std::string_view name() const override { return model_.name(); }
     std::string_view server_name() const override { return model_.server_name(); }
@@ -107,6 +115,7 @@ public:
             };
         Result<Reply> reply = model_.call(asked, told);
         span.describe(reply);
+        if (reply && reply->interrupted) count_cut(reply->cut);
         if (on_spent_ && (reply || may_cost(reply.error())))
             on_spent_(usage_or_estimate(reply ? &*reply : nullptr, tokens_in(request.messages)));
         return reply;
@@ -118,7 +127,11 @@ public:
         RelayRequest asked = request;
         for (auto& header : trace_headers(span.context()))
             asked.headers.push_back(std::move(header));
-        if (!span.recorded() && !on_spent_) return model_.relay(asked, on_bytes);
+        if (!span.recorded() && !on_spent_) {
+            Result<RelayReply> relayed = model_.relay(asked, on_bytes);
+            if (relayed && relayed->cut) count_cut(cut_of(request));
+            return relayed;
+        }
         RelayTap tap(model_.format(), on_bytes);
         Result<RelayReply> relayed = model_.relay(asked, [&](std::string_view bytes) {
             span.first_piece();
@@ -134,10 +147,24 @@ public:
     }
 
 private:
+    // Whose stream was passed on as it came.
+    static std::optional<ErrorCode> cut_of(const RelayRequest& request) {
+        if (request.stop.stop_requested()) return {};
+        return ErrorCode::upstream_failed;
+    }
+    void count_cut(std::optional<ErrorCode> reason) {
+        meters_->count_cut(reason);
+        if (reason) trace_->tell_fault(*reason);
+    }
+
     void describe(ModelSpan& span, const RelayRequest& request, Result<RelayReply>& relayed,
                   RelayTap& tap) {
         span.describe_request(request.body, tap.streamed());
-        const std::optional<Reply> reply = relayed ? tap.reply(*relayed) : std::nullopt;
+        std::optional<Reply> reply = relayed ? tap.reply(*relayed) : std::nullopt;
+        if (relayed && relayed->cut) {
+            count_cut(cut_of(request));
+            if (reply) reply->cut = cut_of(request);
+        }
         if (reply)
             span.describe(*reply);
         else
@@ -152,6 +179,7 @@ private:
 
     Model& model_;
     const std::shared_ptr<RequestTrace> trace_;
+    const std::shared_ptr<RequestMeters> meters_;
     const OnSpent on_spent_;
 };
 
@@ -231,9 +259,8 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name) {
     PAL_TRY(model, chosen);
     if (auto over = over_budget(call))
         return std::make_shared<UnpaidModel>(*model, *std::move(over));
-    if (!call.trace->active() && call.caller.budget.empty())
-        return std::shared_ptr<Model>(std::shared_ptr<Model>(), model);
-    return make_asked_model(*model, call.trace, spending_of(call, *model));
+    return std::make_shared<AskedModel>(*model, call.trace, call.site.meters,
+                                        spending_of(call, *model));
 }
 
 void spend_on_summary(const Call& call, const Compaction& compaction) {
@@ -248,11 +275,6 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, const Begi
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
     if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
     return begun;
-}
-
-std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
-                                        OnSpent on_spent) {
-    return std::make_shared<AskedModel>(model, std::move(trace), std::move(on_spent));
 }
 
 Result<std::uint64_t> count_for_model(const Call& call, std::string_view name, const Model* model,

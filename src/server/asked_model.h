@@ -35,11 +35,6 @@ void spend_on_summary(const Call& call, const Compaction& compaction);
 // Memory::begin for the caller: traced, and its summaries paid for.
 Result<Begun> begin_for(const Call& call, const ConversationId& name, const BeginRequest& request);
 
-// What a call took; estimated where the model's server does not say.
-using OnSpent = std::function<void(const ReplyUsage& usage)>;
-std::shared_ptr<Model> make_asked_model(Model& model, std::shared_ptr<RequestTrace> trace,
-                                        OnSpent on_spent);
-
 // The tokens of a request's body, counted as the model does: by the row of the settings or the
 // table for that name, or else for its name at its server. An estimate where its vocabulary is not
 // public.

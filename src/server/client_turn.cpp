@@ -12,6 +12,7 @@
 #include "palimpsest/format.h"
 #include "server/answer_stream.h"
 #include "server/reply_name.h"
+#include "server/request_trace.h"
 #include "server/respond.h"
 #include "server/rest.h"
 #include "server/sayable.h"
@@ -191,10 +192,12 @@ private:
         const Result<void> kept = reply ? keep(*reply) : Result<void>();
         const Error* const error = !reply ? &reply.error() : !kept ? &kept.error() : nullptr;
         if (error && !call_.out->started()) return std::unexpected(*error);
-        if (error)
+        if (error) {
+            call_.trace->tell_fault(error->code);
             stream.fail(*error);
-        else
+        } else {
             stream.end(*reply);
+        }
         return RouteReply{};
     }
 
@@ -326,9 +329,7 @@ Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::stri
     if (!reply) return std::unexpected(std::move(reply).error());
     PAL_CHECK(passing.check(model, reply->type));
     if (path.empty() && reply->status < 300) count_stateless(call, model, reply->usage, watch);
-    if (reply->cut)
-        call.out->write(error_event(model.format(),
-                                    {ErrorCode::upstream_failed, "the model's answer broke off"}));
+    if (reply->cut) call.out->write(error_event(model.format(), why_cut(*call.out, {})));
     RouteReply out{.body = std::move(reply->body), .type = std::move(reply->type)};
     out.status = reply->status;
     if (!reply->retry_after.empty()) out.headers.emplace_back("Retry-After", reply->retry_after);

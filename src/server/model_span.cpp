@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "model/dialects.h"
+#include "model/refusal.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -126,6 +127,7 @@ void ModelSpan::describe(const Reply& reply) {
     if (!reply.stop_text.empty())
         span_.set("gen_ai.response.finish_reasons", std::vector<std::string>{reply.stop_text});
     if (reply.interrupted) span_.set("palimpsest.answer.interrupted", true);
+    if (reply.cut) span_.fail(error_info(*reply.cut).name);
     if (with_content_) span_.set("gen_ai.output.messages", write_said(reply.messages));
     const auto body = parse_json(reply.body);
     if (!body) return;
@@ -139,12 +141,18 @@ void ModelSpan::describe(const Result<Reply>& reply) {
     if (reply)
         describe(*reply);
     else
-        span_.fail(error_info(reply.error().code).name);
+        fail(reply.error());
+}
+
+// By the status that the model's server answered with, where it did.
+void ModelSpan::fail(const Error& error) {
+    const int status = refused_status(error);
+    span_.fail(status > 0 ? std::to_string(status) : std::string(error_info(error.code).name));
 }
 
 void ModelSpan::describe(const Result<RelayReply>& reply) {
     if (!reply)
-        span_.fail(error_info(reply.error().code).name);
+        fail(reply.error());
     else if (reply->status >= 300)
         span_.fail(std::to_string(reply->status));
 }

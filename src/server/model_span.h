@@ -29,6 +29,7 @@ public:
     void describe(const Result<Reply>& reply);
     void describe(const Result<RelayReply>& reply);
     void describe(const ReplyUsage& usage);
+    void fail(const Error& error);
 
 private:
     Span span_;

@@ -24,6 +24,21 @@ void RequestMeters::count(const Route* route, int status, double seconds) {
     times.sum += seconds;
 }
 
+void RequestMeters::count_cut(std::optional<ErrorCode> reason) {
+    const std::scoped_lock lock(mutex_);
+    ++cuts_[reason ? error_info(*reason).name : "stopped"];
+}
+
+// With the lock held.
+std::string RequestMeters::cuts() const {
+    std::string out =
+        "# HELP memory_answers_cut_total Answers of models that did not come to their end.\n"
+        "# TYPE memory_answers_cut_total counter\n";
+    for (const auto& [reason, count] : cuts_)
+        out += fmt::format("memory_answers_cut_total{{reason=\"{}\"}} {}\n", reason, count);
+    return out;
+}
+
 void RequestMeters::ask_load(std::function<std::string()> load) {
     const std::scoped_lock lock(mutex_);
     load_ = std::move(load);
@@ -66,7 +81,7 @@ std::string RequestMeters::text() const {
             "{0}_count{{{1}}} {2}\n",
             name, labels, times.count, times.sum);
     }
-    return out + refusals() + (load_ ? load_() : std::string());
+    return out + refusals() + cuts() + (load_ ? load_() : std::string());
 }
 
 }  // namespace palimpsest

@@ -7,9 +7,12 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "palimpsest/error.h"
 
 namespace palimpsest {
 
@@ -37,6 +40,10 @@ public:
     enum class Refusal : std::uint8_t { connections, queue, streams };
     void refuse(Refusal reason) { ++refused_[static_cast<std::size_t>(reason)]; }
 
+    // An answer that did not come to its end, and why; none: whoever asked wanted no more of it, or
+    // its time was over.
+    void count_cut(std::optional<ErrorCode> reason);
+
     // Asked for connections and queues whenever the text is; empty: they are left out.
     void ask_load(std::function<std::string()> load);
 
@@ -44,6 +51,7 @@ public:
 
 private:
     std::string refusals() const;
+    std::string cuts() const;
 
     static constexpr std::array<double, 8> limits = {1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1, 10, 100};
     struct Times {
@@ -57,6 +65,7 @@ private:
     mutable std::mutex mutex_;  // Guards all below. Rows of the route table stand for their labels.
     std::map<std::pair<const Route*, int>, std::uint64_t> requests_;
     std::map<const Route*, Times> times_;
+    std::map<std::string_view, std::uint64_t> cuts_;
     std::function<std::string()> load_;
 };
 

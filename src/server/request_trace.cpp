@@ -40,6 +40,16 @@ Span RequestTrace::span(std::string name, const Span& within) const {
     return Span(tracer_, std::move(name), SpanKind::internal, within.context());
 }
 
+void RequestTrace::tell_fault(ErrorCode reason) {
+    const ErrorInfo* none = nullptr;
+    fault_.compare_exchange_strong(none, &error_info(reason));
+}
+
+std::string_view RequestTrace::fault() const {
+    const ErrorInfo* const info = fault_;
+    return info ? info->name : std::string_view();
+}
+
 void describe_compaction(Span& span, const Compaction& compaction) {
     const CompactionReport& report = compaction.report;
     span.set("palimpsest.compaction.strategy", report.strategy);

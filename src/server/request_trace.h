@@ -1,15 +1,17 @@
 // request_trace: what is traced of one request. Shared by all that is done for it, also after it
 // was answered, as a response in the background is.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "palimpsest/memory.h"
 #include "server/tracer.h"
 
 namespace palimpsest {
 
-// Of one thread at a time.
+// Of one thread at a time, but for the fault.
 class RequestTrace {
 public:
     // `request`: where what follows belongs; empty: in no trace.
@@ -26,12 +28,18 @@ public:
     // There is something to record or to pass on.
     bool active() const { return tracer_ || !request_.empty(); }
 
+    // An answer that was told with success broke off for that reason, which its status does not
+    // tell. The first one stays.
+    void tell_fault(ErrorCode reason);
+    std::string_view fault() const;  // its name; empty: there was none
+
 private:
     const std::shared_ptr<Tracer> tracer_;
     const TracePoint request_;
     std::string conversation_;
     bool in_turn_ = false;
     Span turn_;
+    std::atomic<const ErrorInfo*> fault_ = nullptr;
 };
 
 // The halves of a turn, each a span. Errors are Memory's.

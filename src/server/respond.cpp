@@ -126,6 +126,7 @@ std::string write_log_line(const LogLine& line) {
     if (!line.key.empty()) out.field("key", line.key);
     if (!line.trace_id.empty()) out.field("trace_id", line.trace_id);
     out.key("status").number(line.status);
+    if (!line.fault.empty()) out.field("error", line.fault);
     out.key("us").number(line.micros);
     out.key("bytes_in").number(std::uint64_t{line.bytes_in});
     out.key("bytes_out").number(std::uint64_t{line.bytes_out}).end_object();

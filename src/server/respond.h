@@ -32,6 +32,7 @@ struct LogLine {
     std::string_view request_id = {}, method = {}, path = {}, peer = {};
     std::string_view key = {}, trace_id = {};  // the key's id, the trace; empty: none
     int status = 0;
+    std::string_view fault = {};  // what ended its stream before the answer did; empty: nothing
     std::int64_t micros = 0;
     std::size_t bytes_in = 0, bytes_out = 0;
 };

@@ -237,6 +237,7 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
     if (!send) begin();
     const auto stop = run_response(turn, ears);
     if (!stop && !begun) return std::unexpected(stop.error());
+    if (!stop) turn.trace->tell_fault(stop.error().code);
     begin();
     events.end(turn.state, stop.value_or(StopReason::other), tell);
     return {};

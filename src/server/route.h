@@ -83,6 +83,8 @@ public:
     // Stops when the time for the request is over, or the server must end: for those who go on
     // when the client has gone.
     virtual std::stop_token halt() const = 0;
+    // The server is stopping: what is halted now is halted by that.
+    virtual bool ending() const = 0;
 
 protected:
     ~Outlet() = default;

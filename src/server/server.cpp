@@ -81,6 +81,7 @@ public:
     bool started() const override { return started_; }
     std::stop_token stop() const override { return exchange_.stop_token(); }
     std::stop_token halt() const override { return exchange_.halt_token(); }
+    bool ending() const override { return exchange_.draining(); }
     std::size_t sent() const { return sent_; }
 
 private:
@@ -115,8 +116,9 @@ std::string_view key_of(const HttpRequest& request) {
 struct Arrival {
     std::string id = {};
     std::shared_ptr<RequestTrace> trace = {};
-    std::string key = {};      // its id, once it is known
-    std::size_t streamed = 0;  // bytes of its answer, where that is a stream
+    std::string key = {};         // its id, once it is known
+    std::size_t streamed = 0;     // bytes of its answer, where that is a stream
+    std::string_view fault = {};  // what ended its stream before the answer did
 };
 
 std::string span_name(const HttpRequest& request, const Route* route) {
@@ -124,12 +126,15 @@ std::string span_name(const HttpRequest& request, const Route* route) {
 }
 
 void describe_request(Span& span, const HttpRequest& request, const Route* route,
-                      std::string_view id, int status) {
+                      std::string_view id, int status, std::string_view fault) {
     span.set("http.request.method", request.method);
     if (route) span.set("http.route", std::string(route->pattern));
     span.set("http.response.status_code", std::int64_t{status});
     span.set("palimpsest.request.id", std::string(id));
-    if (status >= 500) span.fail(std::to_string(status));
+    if (status >= 500)
+        span.fail(std::to_string(status));
+    else if (!fault.empty())
+        span.fail(fault);
 }
 
 // A caller that wants its answer as a stream: by the body, or by the query of a read.
@@ -264,8 +269,10 @@ Task<void> Server::State::serve(Exchange& exchange) {
     const auto finish = [&](const HttpResponse& response) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         meters->count(route, response.status, took.count());
+        arrival.fault = arrival.trace->fault();
         arrival.trace.reset();  // A turn ends before its request.
-        if (tracer) describe_request(span, request, route, arrival.id, response.status);
+        if (tracer)
+            describe_request(span, request, route, arrival.id, response.status, arrival.fault);
         log(request, response, arrival, span.context().trace_id, begun);
     };
     auto work = [&] {
@@ -321,6 +328,7 @@ void Server::State::log(const HttpRequest& request, const HttpResponse& response
          .key = arrival.key,
          .trace_id = trace_id,
          .status = response.status,
+         .fault = arrival.fault,
          .micros = std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
          .bytes_in = request.body.size(),
          .bytes_out = arrival.streamed > 0 ? arrival.streamed : response.body.size()}));

@@ -87,6 +87,9 @@ TEST(halt, a_stream_that_is_under_way_when_the_grace_is_over_says_that_it_was_cu
         const bool says_so =
             told.response.body.contains("error") || told.response.body.contains("\"interrupted\"");
         EXPECT_TRUE(says_so) << asked.target << told.response.body;
+        if (asked.headers.empty()) continue;
+        EXPECT_TRUE(told.response.body.contains("the server is stopping")) << told.response.body;
+        EXPECT_TRUE(told.response.body.contains("what came is kept")) << told.response.body;
     }
 }
 

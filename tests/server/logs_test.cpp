@@ -134,5 +134,23 @@ TEST(logs, count_the_bytes_of_a_stream) {
     }
 }
 
+TEST(logs, say_that_a_model_broke_off_though_the_status_cannot) {
+    UpstreamReply cut = tells(FormatId::openai_chat, "one two three");
+    cut.cut_at = cut.body.find("three");
+    Lines lines;
+    ServerOptions options;
+    options.terms.log = lines.sink();
+    Gateway gateway(FormatId::openai_chat, {cut, cut, tells(FormatId::openai_chat, "one")},
+                    options);
+    const std::string said = R"({"role":"user","content":"a"})";
+    for (const HeaderFields& headers : {HeaderFields(), in_alice, in_alice})
+        EXPECT_EQ(gateway.chat(said, headers, R"("stream":true)").status(), 200);
+    const std::string metrics = gateway.get("/metrics").response.body;
+    EXPECT_TRUE(metrics.contains("memory_answers_cut_total{reason=\"upstream_failed\"} 2\n"))
+        << metrics;
+    const std::string all = lines.all(), told = R"("status":200,"error":"upstream_failed")";
+    EXPECT_NE(all.find(told), all.rfind(told)) << all;
+}
+
 }  // namespace
 }  // namespace palimpsest

@@ -175,9 +175,31 @@ TEST(tracing, a_failure_of_the_model_is_marked_in_its_span) {
     traced.gateway.chat(canary, traced_alice);
     auto spans = traced.spans(request_name);
     EXPECT_TRUE(spans["chat upstream-model"].failed);
-    EXPECT_EQ(spans["chat upstream-model"].attributes["error.type"],
-              R"({"stringValue":"upstream_failed"})");
+    EXPECT_EQ(spans["chat upstream-model"].attributes["error.type"], R"({"stringValue":"401"})");
     EXPECT_TRUE(spans[request_name].failed);
+}
+
+TEST(tracing, a_model_that_breaks_off_is_marked_in_its_span_and_in_that_of_the_request) {
+    UpstreamReply cut = tells(FormatId::openai_chat, "one two three");
+    cut.cut_at = cut.body.find("three");
+    for (const HeaderFields& headers : {HeaderFields(), traced_alice}) {
+        Traced traced({cut});
+        EXPECT_EQ(traced.gateway.chat(canary, headers, R"("stream":true)").status(), 200);
+        auto spans = traced.spans(request_name);
+        for (const std::string& name : {std::string("chat upstream-model"), request_name}) {
+            EXPECT_TRUE(spans[name].failed) << name;
+            EXPECT_EQ(spans[name].attributes["error.type"], R"({"stringValue":"upstream_failed"})");
+        }
+    }
+}
+
+TEST(tracing, a_refusal_has_the_same_type_in_a_conversation_and_passed_on) {
+    for (const HeaderFields& headers : {HeaderFields(), traced_alice}) {
+        Traced traced({{.status = 429, .body = R"({"error":{"message":"no"}})"}});
+        traced.gateway.chat(canary, headers);
+        EXPECT_EQ(traced.spans(request_name)["chat upstream-model"].attributes["error.type"],
+                  R"({"stringValue":"429"})");
+    }
 }
 
 TEST(tracing, follows_what_the_client_says_about_sampling) {
