@@ -298,6 +298,12 @@ std::expected<HttpHeaders::Field, HttpFault> parse_field_line(std::string_view l
     return HttpHeaders::Field{.name = std::string(*name), .value = std::string(value)};
 }
 
+std::string requested_path(std::string_view head) {
+    if (head.starts_with("\r\n")) head.remove_prefix(2);
+    auto request = parse_request_line(cut(head, "\r\n").value_or(std::string_view()));
+    return request && parse_target(*request) ? std::move(request->path) : std::string();
+}
+
 std::expected<RequestHead, HttpFault> parse_request_head(std::string_view head) {
     if (head.starts_with("\r\n")) head.remove_prefix(2);
     const auto line = cut(head, "\r\n");

@@ -64,6 +64,9 @@ private:
 
 // `head` ends with the empty line that HeadScan found.
 std::expected<RequestHead, HttpFault> parse_request_head(std::string_view head);
+// The path that a head asks for; empty where not even that can be read. For the refusal of the
+// rest.
+std::string requested_path(std::string_view head);
 // `to_head`: it answers a HEAD request, so no body follows whatever it says.
 std::expected<ResponseHead, HttpFault> parse_response_head(std::string_view head, bool to_head);
 

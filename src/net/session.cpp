@@ -89,12 +89,15 @@ Task<bool> Session::serve_one() {
     const std::size_t head_bytes = co_await read_head(fault);
     bool complete = head_bytes > 0;
     if (complete) {
-        auto parsed = parse_request_head(std::string_view(in_).substr(0, head_bytes));
-        in_.erase(0, head_bytes);
-        if (parsed)
+        const std::string_view head = std::string_view(in_).substr(0, head_bytes);
+        auto parsed = parse_request_head(head);
+        if (parsed) {
             head_ = *std::move(parsed);
-        else
+        } else {
             fault = std::move(parsed).error();
+            head_.request.path = requested_path(head);
+        }
+        in_.erase(0, head_bytes);
         head_.request.peer = peer_;
     }
     if (complete && !fault && list_.shared.options.screen) {

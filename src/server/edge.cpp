@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t target_bytes_max = std::size_t{32} << 10;
 constexpr std::string_view store_routes = "/internal/";
 
-HttpResponse with_request_id(HttpResponse response) {
-    response.headers.set("x-request-id", new_request_id());
+HttpResponse with_request_id(HttpResponse response, const HttpRequest& request) {
+    set_request_id(response, new_request_id(), request.path);
     return response;
 }
 
@@ -81,12 +81,12 @@ HttpServerOptions public_edge(const ServerOptions& options, std::shared_ptr<cons
                       const HttpRequest& request) -> std::optional<HttpResponse> {
         const Result<void> allowed = check_origin(request, local, terms->now()->hosts);
         if (allowed) return {};
-        return with_request_id(write_error(allowed.error(), {}, shape_of(request.path)));
+        return with_request_id(write_error(allowed.error(), {}, shape_of(request.path)), request);
     };
     http.refusal = [meters = std::move(meters)](int status, const Error& error,
                                                 const HttpRequest& request) {
         if (status == 503) meters->refuse(RequestMeters::Refusal::connections);
-        return with_request_id(write_edge_error(status, error, request.path));
+        return with_request_id(write_edge_error(status, error, request.path), request);
     };
     return http;
 }
@@ -96,12 +96,12 @@ HttpServerOptions store_edge(const ServerOptions& options) {
     http.port = options.store_port;
     http.max_body_bytes = options.terms.limits.body_bytes_max;
     http.refusal = [](int status, const Error& error, const HttpRequest& request) {
-        return with_request_id(write_edge_error(status, error, request.path));
+        return with_request_id(write_edge_error(status, error, request.path), request);
     };
     http.screen = [](const HttpRequest& request) -> std::optional<HttpResponse> {
         if (request.path.starts_with(store_routes)) return {};
         const Error error = {ErrorCode::not_found, "only the store is here"};
-        return with_request_id(write_edge_error(404, error, request.path));
+        return with_request_id(write_edge_error(404, error, request.path), request);
     };
     return http;
 }

@@ -58,12 +58,12 @@ HttpResponse write_reply(const Route& route, RouteReply reply) {
 
 std::string anthropic_error(int status, std::string_view message, std::string_view details) {
     constexpr std::pair<int, std::string_view> types[] = {
-        {400, "invalid_request_error"}, {401, "authentication_error"},  {403, "permission_error"},
-        {404, "not_found_error"},       {409, "invalid_request_error"}, {413, "request_too_large"},
-        {422, "invalid_request_error"}, {429, "rate_limit_error"},      {503, "overloaded_error"},
+        {401, "authentication_error"}, {403, "permission_error"}, {404, "not_found_error"},
+        {413, "request_too_large"},    {429, "rate_limit_error"}, {503, "overloaded_error"},
         {529, "overloaded_error"},
     };
-    std::string_view type = "api_error";
+    const bool mistake = status >= 400 && status < 500;
+    std::string_view type = mistake ? "invalid_request_error" : "api_error";
     for (const auto& [code, name] : types)
         if (code == status) type = name;
     std::string body;
@@ -102,6 +102,12 @@ ErrorShape shape_of(std::string_view path) {
     const bool below = path.starts_with(messages) &&
                        (path.size() == messages.size() || path[messages.size()] == '/');
     return below ? ErrorShape::anthropic : ErrorShape::openai;
+}
+
+void set_request_id(HttpResponse& response, std::string_view id, std::string_view path) {
+    response.headers.set("x-request-id", std::string(id));
+    if (shape_of(path) == ErrorShape::anthropic)
+        response.headers.set("request-id", std::string(id));
 }
 
 HttpResponse write_edge_error(int status, const Error& error, std::string_view path) {

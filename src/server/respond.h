@@ -28,6 +28,9 @@ HttpResponse write_edge_error(int status, const Error& error, std::string_view p
 // The body of an error in Anthropic's shape; `details` (a JSON object) tell programs which it is.
 std::string anthropic_error(int status, std::string_view message, std::string_view details = {});
 
+// Under the names by which clients of the path look for it.
+void set_request_id(HttpResponse& response, std::string_view id, std::string_view path);
+
 struct LogLine {
     std::string_view request_id = {}, method = {}, path = {}, peer = {};
     std::string_view key = {}, trace_id = {};  // the key's id, the trace; empty: none

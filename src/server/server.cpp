@@ -70,7 +70,7 @@ public:
         if (started_) return;
         started_ = true;
         open_.emplace(meters_);
-        head.headers.set("x-request-id", request_id_);
+        set_request_id(head, request_id_, exchange_.request().path);
         exchange_.start_from_worker(std::move(head));
     }
     bool write(std::string_view bytes) override {
@@ -277,7 +277,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
     };
     auto work = [&] {
         Outcome made = route_and_answer(request, arrival, std::move(match), out);
-        made.response.headers.set("x-request-id", arrival.id);
+        set_request_id(made.response, arrival.id, request.path);
         if (made.stream) return made;
         arrival.streamed = out.sent();
         if (out.started()) made.response.status = 200;
@@ -290,7 +290,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
     if (!waits && exchange.busy(lane)) {
         meters->refuse(RequestMeters::Refusal::queue);
         HttpResponse busy = write_busy("requests wait", request.path);
-        busy.headers.set("x-request-id", arrival.id);
+        set_request_id(busy, arrival.id, request.path);
         finish(busy);
         exchange.answer(std::move(busy));
         co_return;

@@ -171,6 +171,18 @@ TEST(gateway, shows_errors_in_the_shape_that_the_client_knows) {
     EXPECT_EQ(told.error("type"), "invalid_request_error");
     EXPECT_EQ(gateway.post("/v1/messages", "{").text("type"), "error");
     EXPECT_EQ(gateway.post("/v1/chat/completions", "{").error("code"), "invalid_request");
+    const Told wrong = gateway.get("/v1/messages");
+    EXPECT_EQ(wrong.status(), 405);
+    EXPECT_EQ(wrong.error("type"), "invalid_request_error");
+    EXPECT_EQ(wrong.header("request-id"), wrong.header("x-request-id"));
+    EXPECT_EQ(gateway.get("/v1/models").header("request-id"), "");
+    for (const HeaderFields& bad :
+         {HeaderFields{{"Expect", "magic"}}, HeaderFields{{"Content-Encoding", "gzip"}}}) {
+        const Told refused = gateway.post("/v1/messages", "{}", bad);
+        EXPECT_EQ(refused.text("type"), "error") << refused.response.body;
+        EXPECT_EQ(refused.error("type"), "invalid_request_error");
+        EXPECT_NE(refused.header("request-id"), "");
+    }
 }
 
 TEST(gateway, tells_in_the_stream_that_the_upstream_broke_off) {
