@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "model/dialects.h"
 #include "model/incoming.h"
 #include "model/refusal.h"
@@ -203,6 +204,7 @@ private:
         if (!dialect_.version_header.empty())
             http.headers.add(std::string(dialect_.version_header), std::string(dialect_.version));
         for (const auto& [name, value] : endpoint_.headers) http.headers.set(name, value);
+        http.headers.set("Accept-Encoding", "identity");  // We read it as it comes.
         return http;
     }
 
@@ -283,13 +285,15 @@ private:
                    const Error& error, const std::string& key) const {
         const bool is_providers = !error.param.empty();
         if (is_providers || !response) return refusal_of_event(url_.authority(), error, key);
-        return refusal_of_unreadable(
-            url_.authority(),
-            {.type = std::string(response->headers.find("Content-Type").value_or("")),
-             .head = std::string(incoming.head()),
-             .bytes = incoming.size(),
-             .why = error.message},
-            key);
+        std::string type(response->headers.find("Content-Type").value_or(""));
+        if (const auto coding = response->headers.find("Content-Encoding"))
+            type += ", encoded as " + std::string(*coding);
+        return refusal_of_unreadable(url_.authority(),
+                                     {.type = to_utf8(type),
+                                      .head = std::string(incoming.head()),
+                                      .bytes = incoming.size(),
+                                      .why = error.message},
+                                     key);
     }
 
     Error refused(const HttpResponse& response, const std::string& key) const {

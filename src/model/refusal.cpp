@@ -71,15 +71,20 @@ Said read_error(std::string_view body) {
     return said;
 }
 
+// Words in whatever encoding, and not compressed bytes.
+bool is_text(std::string_view text) {
+    return std::ranges::none_of(text, [](char c) {
+        const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        return control && c != '\n' && c != '\r' && c != '\t';
+    });
+}
+
 // The secret goes first: a cut through the middle of it would leave half of it. No character is
 // cut.
 std::string shown(std::string text, std::string_view secret) {
-    text = without_secret(std::move(text), secret);
-    if (text.size() <= text_bytes_max) return text;
-    std::size_t end = text_bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    text.resize(end);
-    return text;
+    if (!is_text(text)) return "(" + std::to_string(text.size()) + " bytes that are no text)";
+    text = to_utf8(without_secret(std::move(text), secret));
+    return std::string(utf8_prefix(text, text_bytes_max));
 }
 
 bool says_overflow(const Said& said) {
@@ -181,7 +186,7 @@ Error refusal_of_unreadable(std::string_view server, const Unreadable& answer,
         error.message += std::to_string(answer.bytes) + " bytes of " +
                          (answer.type.empty() ? "no type" : answer.type) +
                          " that are no model's answer (" + answer.why +
-                         "): " + json_string(to_utf8(shown(answer.head, secret)));
+                         "): " + json_string(shown(answer.head, secret));
     error.message += "; look at the model's url (up to the version, as in .../v1) and its format";
     return error;
 }

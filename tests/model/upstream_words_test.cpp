@@ -228,4 +228,18 @@ TEST(upstream_words, the_total_time_bounds_all_tries_together) {
     EXPECT_EQ(second.requests().size(), 2u);
 }
 
+TEST(upstream_words, compressed_bytes_are_not_asked_for_and_stand_in_no_message) {
+    const std::string packed("\x1f\x8b\x08\x00\x00\xff\xfe packed", 14);
+    UpstreamReply success{.body = packed, .headers = {{"Content-Encoding", "gzip"}}};
+    Upstream upstream({success, {.status = 400, .body = packed}});
+    for (const bool streamed : {true, false}) {
+        const Error error = ask(endpoint_at(upstream), streamed).error();
+        EXPECT_EQ(error.code, ErrorCode::upstream_failed);
+        EXPECT_TRUE(error.message.contains("14 bytes")) << error.message;
+        EXPECT_FALSE(error.message.contains("packed")) << error.message;
+        EXPECT_EQ(error.message.contains("gzip"), streamed) << error.message;
+    }
+    EXPECT_EQ(upstream.requests().at(0).header("accept-encoding"), "identity");
+}
+
 }  // namespace palimpsest
