@@ -117,15 +117,20 @@ Result<Reloaded> reload(Serving& serving, Settings next) {
     for (std::string& name : keep_encodings(serving.settings, next))
         difference.after_restart.push_back(std::move(name));
     const bool same_file = serving.settings.file_text == next.file_text;
+    for (const std::string_view name : {"models", "agents"})
+        if (table_in_file(serving.settings.file_text, name) != table_in_file(next.file_text, name))
+            difference.changed.emplace_back(name);
     next = with_live(serving.settings, std::move(next));
     PAL_TRY(models, open_models(next));
-    if (serving.identity) PAL_CHECK(serving.identity->reload(next.tls_cert, next.tls_key));
+    if (serving.identity) {
+        PAL_TRY(another, serving.identity->reload(next.tls_cert, next.tls_key));
+        if (another) difference.changed.emplace_back("certificate");
+    }
     // Nothing can fail from here on. Models and agents stand in the file alone, which is why they
     // are left as they are where it is the same.
     if (same_file) {
         serving.server.reload(terms_of(next));
     } else {
-        difference.changed.insert(difference.changed.end(), {"models", "agents"});
         serving.memory.reload(next.models, next.agents);
         serving.server.reload(std::move(models), terms_of(next));
     }

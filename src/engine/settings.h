@@ -125,6 +125,8 @@ Result<ModelSettings> read_model_settings(std::string_view text, std::string_vie
 // The tables [agents.KEY] of a file's text: model, system_prompt, memory_strategy (a table, or the
 // name of a preset).
 Result<std::vector<AgentSpec>> read_agent_settings(std::string_view text, std::string_view file);
+// A table of the file as JSON, to see whether it has changed; empty: it has none.
+std::string table_in_file(std::string_view text, std::string_view name);
 
 // docs/SETTINGS.md.
 std::string settings_markdown();

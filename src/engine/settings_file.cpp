@@ -321,6 +321,12 @@ Result<std::vector<AgentSpec>> read_agent_settings(std::string_view text, std::s
     return agents;
 }
 
+std::string table_in_file(std::string_view text, std::string_view name) {
+    const toml::parse_result parsed = toml::parse(text);
+    const toml::table* table = parsed ? parsed.table()[name].as_table() : nullptr;
+    return table ? json_of_table(*table) : std::string();
+}
+
 Result<ModelSettings> read_model_settings(std::string_view text, std::string_view file) {
     const toml::parse_result parsed = toml::parse(text, file);
     ModelSettings settings;

@@ -243,11 +243,13 @@ Result<std::shared_ptr<TlsIdentity>> TlsIdentity::load(const std::string& certif
     return std::shared_ptr<TlsIdentity>(new TlsIdentity(std::move(loaded)));
 }
 
-Result<void> TlsIdentity::reload(const std::string& certificate_file, const std::string& key_file) {
+Result<bool> TlsIdentity::reload(const std::string& certificate_file, const std::string& key_file) {
     PAL_TRY(loaded, read(certificate_file, key_file));
     const std::scoped_lock lock(mutex_);
+    const bool another = X509_cmp(SSL_CTX_get0_certificate(loaded->settings.get()),
+                                  SSL_CTX_get0_certificate(loaded_->settings.get())) != 0;
     loaded_ = std::move(loaded);
-    return {};
+    return another;
 }
 
 Result<std::unique_ptr<Transport>> TlsIdentity::accept(std::unique_ptr<Transport> lower) const {

@@ -33,8 +33,8 @@ public:
     TlsIdentity& operator=(const TlsIdentity&) = delete;
 
     // For connections from now on; those that are open keep what they have. Where it fails, the
-    // one in force stays.
-    Result<void> reload(const std::string& certificate_file, const std::string& key_file);
+    // one in force stays. Gives whether it is another certificate.
+    Result<bool> reload(const std::string& certificate_file, const std::string& key_file);
 
     // The server's side of a connection; shake_hands comes next. `unavailable`: out of memory.
     Result<std::unique_ptr<Transport>> accept(std::unique_ptr<Transport> lower) const;

@@ -71,6 +71,15 @@ class Reload(PalTest):
         self.assertEqual((status, refused["error"]["code"]), (413, "too_large"))
         self.assertEqual(refused["error"]["param"], "messages")
 
+    def test_only_what_changed_is_named(self):
+        self.start(TWO_MODELS % "a")
+        line = self.reload("items_max = 7\n" + TWO_MODELS % "a")
+        self.assertEqual(line["changed"], ["items_max"])
+        line = self.reload("items_max = 7\n" + TWO_MODELS % "c")
+        self.assertEqual(line["changed"], ["models"])
+        line = self.reload("items_max = 7\n" + TWO_MODELS % "c" + "[agents.a]\nmodel = \"c\"\n")
+        self.assertEqual(line["changed"], ["agents"])
+
     def test_a_bad_file_changes_nothing_and_is_named(self):
         self.start('items_max = 2\n' + TWO_MODELS % "a")
         for text, blamed in (("items_max = ", "palimpsest.toml"),
@@ -94,15 +103,13 @@ class Reload(PalTest):
         self.start("")
         line = self.reload('store = "memory:"\nstore_threads = 2\nqueue_max = 7\n'
                            'tls_cert = "x.pem"\ntls_key = "x.key"\n')
-        self.assertEqual((line["outcome"], line["changed"]), ("done", ["queue_max", "models",
-                                                                       "agents"]))
+        self.assertEqual((line["outcome"], line["changed"]), ("done", ["queue_max"]))
         self.assertEqual(set(line["after_restart"]), {"store", "store_threads", "tls_cert",
                                                       "tls_key"})
         self.ask("POST", "/api/v1/conversations/a/messages",
                  '{"messages":[{"role":"user","content":"x"}]}')
         again = self.reload("")
-        self.assertEqual((again["changed"], again["after_restart"]),
-                         (["queue_max", "models", "agents"], []))
+        self.assertEqual((again["changed"], again["after_restart"]), (["queue_max"], []))
         self.assertEqual(self.ok("show", "a", "--json").json()["messages"], 1)
 
     def test_all_that_is_left_as_it_was_is_named(self):
@@ -119,7 +126,7 @@ class Reload(PalTest):
         line = self.reload(text + counted % "cl100k_base")
         self.assertEqual(line["outcome"], "done", line)
         self.assertEqual(set(line["after_restart"]), set(left) | {"models.own.encoding"})
-        self.assertEqual(set(line["changed"]), set(taken) | {"models", "agents"})
+        self.assertEqual(set(line["changed"]), set(taken) | {"models"})
 
     def test_requests_under_way_are_not_disturbed(self):
         self.start(TWO_MODELS % "a")

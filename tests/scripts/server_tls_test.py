@@ -143,6 +143,7 @@ class Secure(PalTest):
         process.send_signal(signal.SIGHUP)
         line = json.loads(process.stderr.readline())
         self.assertEqual((line["event"], line["outcome"]), ("reload", "done"))
+        self.assertEqual(line["changed"], ["certificate"])
         self.assertEqual(self.ask(old, "GET", "/healthz")[0], 200)
         self.assertEqual(self.common_name(old), "first")
         new = self.connect()
