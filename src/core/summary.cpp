@@ -63,6 +63,20 @@ std::vector<std::string> pieces_of(std::string text, std::size_t most, const Mes
     return out;
 }
 
+// How much material one request may hold; `request` is one without any.
+std::size_t material_tokens(const SummaryRequest& request, std::uint64_t window_tokens,
+                            const MessageTools& tools) {
+    if (window_tokens == 0) return SIZE_MAX;
+    const std::uint64_t spent =
+        tools.count_text(request.system) + tools.count_text(request.user) + 32 + request.max_tokens;
+    return window_tokens > spent + 64 ? static_cast<std::size_t>(window_tokens - spent) : 64;
+}
+
+// Models count otherwise than we do: one that kept to its cap may be above it by our count.
+std::uint64_t most_tokens(const SummaryOrder& order) {
+    return std::uint64_t{order.max_tokens} + order.max_tokens / 8;
+}
+
 std::uint64_t tokens_of_range(const SummaryOrder& order, std::span<const Item> items) {
     std::uint64_t sum = 0;
     for (const Item& item : items)
@@ -114,13 +128,7 @@ std::string dress_summary(const SummaryOrder& order, std::string_view text) {
 std::vector<SummaryRequest> summary_requests(const SummaryOrder& order, std::span<const Item> items,
                                              std::uint64_t window_tokens,
                                              const MessageTools& tools) {
-    const std::uint64_t around = tools.count_text(request_for(order, "").system) +
-                                 tools.count_text(request_for(order, "").user) + 32;
-    const std::uint64_t spent = around + order.max_tokens;
-    const std::size_t most = window_tokens == 0 ? SIZE_MAX
-                             : window_tokens > spent + 64
-                                 ? static_cast<std::size_t>(window_tokens - spent)
-                                 : 64;
+    const std::size_t most = material_tokens(request_for(order, ""), window_tokens, tools);
     std::vector<std::string> chunks(1);
     std::size_t tokens = 0;
     const std::vector<Group> groups = find_groups(items);
@@ -152,6 +160,15 @@ SummaryRequest merge_request(const SummaryOrder& order, std::span<const std::str
     return request;
 }
 
+std::size_t merged_at_once(const SummaryOrder& order, std::span<const std::string> summaries,
+                           std::uint64_t window_tokens, const MessageTools& tools) {
+    std::size_t largest = 0;
+    for (const std::string& summary : summaries)
+        largest = std::max<std::size_t>(largest, tools.count_text(summary) + 2);
+    return largest == 0 ? summaries.size()
+                        : material_tokens(merge_request(order, {}), window_tokens, tools) / largest;
+}
+
 Result<void> check_summary(std::string_view text, const SummaryOrder& order,
                            std::span<const Item> items, const MessageTools& tools) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
@@ -161,6 +178,10 @@ Result<void> check_summary(std::string_view text, const SummaryOrder& order,
         return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(after) +
                                                   " tokens, what it stands for has " +
                                                   std::to_string(before));
+    if (after > most_tokens(order))
+        return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(after) +
+                                                  " tokens, it may have " +
+                                                  std::to_string(order.max_tokens));
     if (const std::string id = missing_identifier(text, order, items, tools); !id.empty())
         return fail(ErrorCode::unprocessable,
                     "the summary lacks \"" + id + "\", which the messages after it use");
@@ -174,10 +195,17 @@ Result<void> put_summary(Plan& plan, const SummaryOrder& order, std::string_view
     PAL_CHECK(check_summary(text, order, items, tools));
     Edit& edit = plan.edits[order.edit];
     const std::uint32_t old = edit.after.tokens;
-    edit.result = make_bytes(dress_summary(order, text));
-    edit.after = {tools.scheme(), tools.count_text(*edit.result)};
-    plan.tokens_after = plan.tokens_after - old + edit.after.tokens;
-    plan.used_after = plan.used_after - old + edit.after.tokens;
+    Bytes dressed = make_bytes(dress_summary(order, text));
+    const Count count{tools.scheme(), tools.count_text(*dressed)};
+    const std::uint64_t used = plan.used_after - old + count.tokens;
+    if (used > plan.limit)
+        return fail(ErrorCode::unprocessable, "with the summary the request would take " +
+                                                  std::to_string(used) + " tokens, the limit is " +
+                                                  std::to_string(plan.limit));
+    edit.result = std::move(dressed);
+    edit.after = count;
+    plan.tokens_after = plan.tokens_after - old + count.tokens;
+    plan.used_after = used;
     plan.explanation = numbers_in_words(plan);
     return {};
 }

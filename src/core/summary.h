@@ -54,16 +54,20 @@ std::vector<SummaryRequest> summary_requests(const SummaryOrder& order, std::spa
 // When there were several: one more request that makes one summary of theirs.
 SummaryRequest merge_request(const SummaryOrder& order, std::span<const std::string> summaries);
 
-// Refused (unprocessable, with the reason): empty, longer than what it replaces, without one of the
-// shared identifiers, or without an open question.
+// How many of them one such request can hold in that window; fewer than two: they cannot be merged.
+std::size_t merged_at_once(const SummaryOrder& order, std::span<const std::string> summaries,
+                           std::uint64_t window_tokens, const MessageTools& tools);
+
+// Refused (unprocessable, with the reason): empty, longer than what it replaces or than was asked
+// for, without one of the shared identifiers, or without an open question.
 Result<void> check_summary(std::string_view text, const SummaryOrder& order,
                            std::span<const Item> items, const MessageTools& tools);
 
 // The text as it stands in the view: marked, with its range, between delimiters.
 std::string dress_summary(const SummaryOrder& order, std::string_view text);
 
-// Checks the text and puts it into the plan in place of the deterministic one; the plan's numbers
-// follow. The plan is unchanged when it fails.
+// Checks the text and puts it into the plan in place of the deterministic one, if the request stays
+// within the limit; the plan's numbers follow. The plan is unchanged when it fails.
 Result<void> put_summary(Plan& plan, const SummaryOrder& order, std::string_view text,
                          std::span<const Item> items, const MessageTools& tools);
 

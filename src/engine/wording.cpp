@@ -1,7 +1,9 @@
 #include "engine/wording.h"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <span>
 #include <thread>
 
 #include "base/time.h"
@@ -71,9 +73,9 @@ public:
             PAL_TRY(text, one(std::move(request), order, bill));
             texts.push_back(std::move(text));
         }
-        if (texts.size() > 1) {
-            PAL_TRY(merged, one(merge_request(order, texts), order, bill));
-            texts = {std::move(merged)};
+        while (texts.size() > 1) {
+            PAL_TRY(merged, merge_once(texts, order, bill));
+            texts = std::move(merged);
         }
         if (texts.empty()) return fail(ErrorCode::unprocessable, "there is nothing to summarise");
         PAL_CHECK(put_summary(plan, order, texts.front(), view_.items, tools_));
@@ -85,6 +87,27 @@ public:
     }
 
 private:
+    // As many at once as the summariser's window holds: what comes out may be several still.
+    Result<std::vector<std::string>> merge_once(std::span<const std::string> texts,
+                                                const SummaryOrder& order, Bill& bill) {
+        const std::size_t many =
+            merged_at_once(order, texts, state_.summarizer->window_tokens(), tools_);
+        if (many < 2)
+            return fail(ErrorCode::unprocessable,
+                        "the summaries of the parts are too long to make one of them");
+        std::vector<std::string> merged;
+        for (std::size_t at = 0; at < texts.size(); at += many) {
+            const auto part = texts.subspan(at, std::min(many, texts.size() - at));
+            if (part.size() == 1) {
+                merged.push_back(part.front());
+                continue;
+            }
+            PAL_TRY(text, one(merge_request(order, part), order, bill));
+            merged.push_back(std::move(text));
+        }
+        return merged;
+    }
+
     Result<std::string> one(SummaryRequest request, const SummaryOrder& order, Bill& bill) {
         PAL_TRY(answer,
                 ask_until({state_.summarizer, std::move(request), order.model, deadline_, {}},

@@ -90,6 +90,19 @@ TEST(summary_requests, of_several_parts_are_merged_and_instructions_replace_the_
     EXPECT_NE(request.user.find("one\n\ntwo"), std::string::npos);
 }
 
+TEST(summary_requests, that_merge_hold_what_the_window_holds) {
+    const SummaryOrder order = order_of(1, 4);
+    const std::vector<std::string> parts(9, "a b c d e f g h");
+    const std::size_t many = merged_at_once(order, parts, 220, word_tools());
+    ASSERT_GE(many, 2u);
+    ASSERT_LT(many, parts.size());
+    const SummaryRequest request = merge_request(order, std::span(parts).first(many));
+    EXPECT_LE(word_tools().count_text(request.system) + word_tools().count_text(request.user) +
+                  request.max_tokens,
+              220u);
+    EXPECT_GE(merged_at_once(order, parts, 0, word_tools()), parts.size());
+}
+
 TEST(check_summary, refuses_the_empty_the_long_and_the_forgetful) {
     const std::vector<Item> items = conversation();
     const auto fault = [&](std::string_view text) {
@@ -101,6 +114,14 @@ TEST(check_summary, refuses_the_empty_the_long_and_the_forgetful) {
     std::string longer;
     for (int n = 0; n < 500; ++n) longer += "word ";
     EXPECT_NE(fault(longer).find("500 tokens"), std::string::npos);
+    // It was asked for 30, and another tokenizer may find a few more in the same text.
+    const auto of = [](int words) {
+        std::string text = "4WQ150";
+        for (int n = 1; n < words; ++n) text += " word";
+        return text;
+    };
+    EXPECT_EQ(fault(of(33)), "");
+    EXPECT_EQ(fault(of(34)), "the summary has 34 tokens, it may have 30");
 }
 
 TEST(check_summary, what_the_later_messages_name_must_be_in_it) {
@@ -156,6 +177,31 @@ TEST(put_summary, replaces_the_deterministic_text_and_the_numbers_follow) {
     const std::string text(*plan.edits[order.edit].result);
     EXPECT_EQ(text, "[summary] of messages 1 to 2, which are not shown:\nNothing much.");
     EXPECT_EQ(plan.tokens_after, 2u + word_tools().count_text(text));
+}
+
+TEST(put_summary, refuses_what_would_not_fit_any_more) {
+    const Scenario scenario =
+        read_scenario("user {60 words}\nanswer {60 words}\nuser hi\nanswer ok\n");
+    const auto policy =
+        parse_policy(R"({"triggers":{"turns":1},"passes":[{"pass":"summarize","keep_turns":1}]})");
+    PlanInput input;
+    input.items = scenario.items;
+    input.occasion = scenario.occasion;
+    input.tools = &word_tools();
+    Plan plan = make_plan(input, *policy);
+    ASSERT_EQ(plan.summaries.size(), 1u);
+    const SummaryOrder order = plan.summaries[0];
+    const std::uint64_t used = plan.used_after;
+    std::string text;
+    for (std::uint32_t n = 0; n < order.max_tokens; ++n) text += "word ";
+    plan.limit = used + 1;
+    const auto put = put_summary(plan, order, text, scenario.items, word_tools());
+    ASSERT_FALSE(put);
+    EXPECT_TRUE(put.error().message.ends_with("the limit is " + std::to_string(used + 1)))
+        << put.error().message;
+    EXPECT_EQ(plan.used_after, used);
+    plan.limit = used + order.max_tokens;
+    EXPECT_TRUE(put_summary(plan, order, text, scenario.items, word_tools()));
 }
 
 TEST(compact_document, keeps_the_shape_of_the_input) {
