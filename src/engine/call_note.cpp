@@ -21,7 +21,7 @@ std::string hash_of(std::string_view text) {
     return fmt::format("{:016x}{:016x}", print.high, print.low);
 }
 
-std::string preamble_json(const std::vector<Message>& preamble) {
+std::string preamble_json(std::span<const Message> preamble) {
     std::string out;
     JsonWriter writer(out);
     writer.begin_array();
@@ -127,7 +127,7 @@ Seq noted_turn(const std::vector<Entry>& entries) {
     return turn;
 }
 
-void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble, Seq turn,
+void add_call_note(const BeginRequest& request, std::span<const Message> preamble, Seq turn,
                    CallState& calls, std::vector<Draft>& drafts) {
     CallTexts& texts = calls.texts;
     const bool has_tools = !request.tools.empty() && request.tools != "[]";

@@ -13,6 +13,7 @@
 // "turn" is there when nothing new was said: what the answer is for begins at that seq. "digest"
 // and "key" are those of the request, for those who recognise its repeat.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ Result<CallState> read_calls(Store& store, const Header& header, Seq upto = seq_
 // Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
 // can refer to. `preamble` is without the injected summary, which is noted by its place. `turn` is
 // 0 where the batch says something new.
-void add_call_note(const BeginRequest& request, const std::vector<Message>& preamble, Seq turn,
+void add_call_note(const BeginRequest& request, std::span<const Message> preamble, Seq turn,
                    CallState& calls, std::vector<Draft>& drafts);
 // The "turn" of the newest call note among the entries; 0: it has none.
 Seq noted_turn(const std::vector<Entry>& entries);

@@ -81,9 +81,9 @@ struct Attempt {
     Batch batch = {};
     Footing before = {};
     Heard heard = {};
-    CallState calls = {};  // as they will be
-    std::vector<Message> preamble = {};
-    std::optional<Message> injected = {};  // sent behind the preamble
+    CallState calls = {};                // as they will be
+    std::vector<Message> preamble = {};  // as it is sent
+    bool injected = false;               // its last is a summary of another conversation
     PolicyInForce in_force = {};
     std::optional<Planned> planned = {};
     bool soft_due = false;
@@ -122,10 +122,10 @@ public:
         // Rewound in a step of its own: what is due now is due for what is left.
         if (!started) return prepare({false, mood.may_compact, mood.may_ask});
         if (attempt.planned) PAL_CHECK(write_plan(header, attempt));
+        const std::size_t noted = attempt.preamble.size() - (attempt.injected ? 1 : 0);
         if (state_.call_notes)
-            add_call_note(request_, attempt.preamble, attempt.heard.turn, attempt.calls,
-                          attempt.batch.entries);
-        if (attempt.injected) attempt.preamble.push_back(*attempt.injected);
+            add_call_note(request_, std::span(attempt.preamble).first(noted), attempt.heard.turn,
+                          attempt.calls, attempt.batch.entries);
         return attempt;
     }
 
@@ -277,7 +277,8 @@ private:
         if (!message) return {};
         PAL_TRY(count, count_message(*state_.tokenizer, *message));
         message->count = count;
-        attempt.injected = std::move(message);
+        attempt.preamble.push_back(*std::move(message));
+        attempt.injected = true;
         return {};
     }
 
@@ -375,7 +376,7 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
                 .log = appended.header.log,
                 .turn = turn,
                 .preamble = std::move(attempt.preamble),
-                .injected = attempt.injected.has_value(),
+                .injected = attempt.injected,
                 .model = request.model,
                 .tools = request.tools,
                 .warnings = std::move(attempt.heard.warnings),

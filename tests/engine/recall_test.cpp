@@ -254,6 +254,30 @@ TEST(injection, a_new_conversation_is_told_the_owners_newest_summary_and_keeps_t
               std::string::npos);
 }
 
+TEST(injection, is_counted_before_the_turn_is_planned) {
+    const auto tea = [](int words) {
+        std::string text = "Ann likes";
+        for (int i = 0; i < words; ++i) text += " tea";
+        return text;
+    };
+    Memory memory = Clocked{}.open();
+    tell_first(memory, tea(300));
+    ASSERT_TRUE(memory.create(second, {.owner = "ann"}).has_value());
+    for (int i = 0; i < 8; ++i) {
+        const std::string said = user(tea(60));
+        const auto begun =
+            memory.begin(second, {.messages = said,
+                                  .model = "gpt-4o",
+                                  .policy = R"({"mode":"trim","context_window_tokens":600,)"
+                                            R"("memory_injection":true})"});
+        ASSERT_TRUE(begun) << begun.error().message;
+        ASSERT_TRUE(begun->injected);
+        EXPECT_LE(begun->tokens_expected, 600u) << i;
+        ASSERT_TRUE(memory.finish(
+            *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, "noted")}));
+    }
+}
+
 TEST(injection, is_left_out_when_stale_too_long_or_of_another_owner) {
     {
         const Clocked clocked;
