@@ -1,8 +1,10 @@
 #include "engine/compact_document.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/json_write.h"
+#include "core/plan_numbers.h"
 #include "engine/message_tools.h"
 #include "engine/model_table.h"
 #include "engine/present.h"
@@ -104,6 +106,74 @@ std::string with_list(const Format& format, JsonValue root, std::string list) {
     return place ? with_member(root, place->field, std::move(list)) : list;
 }
 
+// What the messages take, as they are sent.
+Result<std::uint64_t> tokens_of(std::span<const Message> messages, const MessageTools& tools) {
+    std::uint64_t sum = per_message_tokens * messages.size();
+    for (const Message& message : messages) {
+        PAL_TRY(counted, tools.rewrite(message, {}));
+        sum += counted.count.tokens;
+    }
+    return sum;
+}
+
+struct Drawn {
+    CompactedDocument document = {};
+    std::vector<Message> messages = {};
+    std::uint64_t added = 0;  // tokens of what repair put in
+};
+
+// With room for what repair will add.
+Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
+                      const Policy& policy, const MessageTools& tools, std::uint64_t reserved) {
+    PlanInput input;
+    input.items = open.items;
+    input.occasion.totals = totals_of(open.items);
+    input.occasion.budget = open.budget;
+    input.occasion.budget.system += reserved;
+    input.occasion.preamble = open.preamble;
+    input.occasion.model = open.facts;
+    input.tools = &tools;
+    input.want_items = true;
+    Drawn out;
+    Plan& plan = out.document.plan;
+    plan = make_plan(input, policy);
+    if (plan.outcome == PlanOutcome::unreachable)
+        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
+    const bool done = plan.outcome == PlanOutcome::done;
+    std::vector<Message> view = open.preamble;
+    const std::vector<Item>& shown = done ? plan.items : open.items;
+    for (const Item& item : shown) view.push_back(item.message);
+    PAL_TRY(repaired, repair(options.format, view, {.open_end = true}));
+    for (const RepairNote& note : repaired.notes) out.document.repairs.push_back(note.what);
+    out.document.open_end = !shown.empty() && find_groups(shown).back().open;
+    out.messages = std::move(repaired.messages);
+    if (!done || repaired.notes.empty()) return out;
+    PAL_TRY(before, tokens_of(view, tools));
+    PAL_TRY(after, tokens_of(out.messages, tools));
+    out.added = after - std::min(after, before);
+    return out;
+}
+
+// Repair may put words in, as in front of a view that lost its beginning: they must fit, too.
+Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
+                      const Policy& policy, const MessageTools& tools) {
+    PAL_TRY(drawn, draw_up(open, options, policy, tools, 0));
+    const std::uint64_t reserved = drawn.added;
+    if (reserved == 0) return drawn;
+    if (drawn.document.plan.used_after + reserved > drawn.document.plan.limit) {
+        PAL_TRY(again, draw_up(open, options, policy, tools, reserved));
+        drawn = std::move(again);
+        drawn.document.plan.used_before -= reserved;
+        drawn.document.plan.used_after -= reserved;
+        for (EditCost& cost : drawn.document.plan.costs)
+            cost.prefix_tokens -= std::min(cost.prefix_tokens, reserved);
+    }
+    Plan& plan = drawn.document.plan;
+    plan.used_after += drawn.added;
+    if (plan.outcome == PlanOutcome::done) plan.explanation = numbers_in_words(plan);
+    return drawn;
+}
+
 }  // namespace
 
 Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options,
@@ -113,29 +183,12 @@ Result<CompactedDocument> compact_document(std::string_view json, const Document
     PAL_TRY(document, parse_json(json));
     PAL_TRY(messages, read_messages(options.format, make_bytes(std::string(json))));
     PAL_TRY(open, open_document(document.root(), std::move(messages), options, tokenizer, *tools));
-    PlanInput input;
-    input.items = open.items;
-    input.occasion.totals = totals_of(open.items);
-    input.occasion.budget = open.budget;
-    input.occasion.preamble = open.preamble;
-    input.occasion.model = open.facts;
-    input.tools = tools.get();
-    input.want_items = true;
-    CompactedDocument out;
-    out.plan = make_plan(input, policy);
-    if (out.plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(out.plan.floor, out.plan.explanation));
-    const bool done = out.plan.outcome == PlanOutcome::done;
-    std::vector<Message> view = std::move(open.preamble);
-    const std::vector<Item>& shown = done ? out.plan.items : open.items;
-    for (const Item& item : shown) view.push_back(item.message);
-    PAL_TRY(repaired, repair(options.format, view, {.open_end = true}));
-    for (const RepairNote& note : repaired.notes) out.repairs.push_back(note.what);
-    out.open_end = !shown.empty() && find_groups(shown).back().open;
-    out.json = mend_body(
-        options.format,
-        with_list(format_of(options.format), document.root(), write_list(repaired.messages)),
-        out.repairs);
+    PAL_TRY(drawn, draw_up(open, options, policy, *tools));
+    CompactedDocument out = std::move(drawn.document);
+    out.json =
+        mend_body(options.format,
+                  with_list(format_of(options.format), document.root(), write_list(drawn.messages)),
+                  out.repairs);
     return out;
 }
 

@@ -225,6 +225,31 @@ TEST(compact_document, keeps_the_shape_of_the_input) {
               std::string::npos);
 }
 
+TEST(compact_document, counts_what_repair_puts_in_front) {
+    std::string long_text, question;
+    for (int n = 0; n < 100; ++n) long_text += "word ", question += "so? ";
+    const std::string list =
+        R"([{"role":"user","content":")" + long_text +
+        R"("},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},)"
+        R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"},)"
+        R"({"type":"text","text":")" +
+        question + R"("}]}])";
+    DocumentOptions options{.format = FormatId::anthropic, .policy = "window_half"};
+    std::size_t opened = 0;
+    for (options.window = 150; options.window < 200; ++options.window) {
+        const auto out = compact_document(list, options, word_tokenizer());
+        if (!out) continue;
+        ASSERT_EQ(out->plan.outcome, PlanOutcome::done);
+        opened += out->json.contains("The earlier part") ? 1 : 0;
+        const auto sent = compact_document(
+            out->json, {.format = FormatId::anthropic, .policy = "none", .window = 100000},
+            word_tokenizer());
+        EXPECT_EQ(sent->plan.used_before, out->plan.used_after) << options.window;
+        EXPECT_LE(sent->plan.used_before, options.window);
+    }
+    EXPECT_GT(opened, 0u);
+}
+
 TEST(compact_document, says_when_it_cannot_fit) {
     DocumentOptions options;
     options.window = 5;
