@@ -192,12 +192,17 @@ std::optional<std::uint64_t> usual_target(const Policy& policy, const Due& due,
     return target;
 }
 
-// As is_gentle(), under the policy's budget.
+// As is_by_choice(), under the policy's budget.
 bool has_room(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
     const auto target = usual_target(policy, due, occasion, used);
-    const bool stops = !policy.target.empty() || removes_oldest(policy.passes);
-    const bool room = used > 0 && (target ? *target >= used : stops);
+    const bool room = used > 0 && (!target || *target >= used);
     return due.trigger == "explicit" && room && used <= occasion.budget.limit();
+}
+
+// A quarter goes then. Passes that say themselves how much they leave do so.
+bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
+    const bool stops = !policy.target.empty() || due.at_tokens || removes_oldest(policy.passes);
+    return stops && has_room(policy, due, occasion, used);
 }
 
 // Without the passes that drop, where there are others: what must not go for want of room stays.
@@ -213,7 +218,8 @@ std::optional<std::uint64_t> choose_target(const Policy& policy, const Due& due,
     std::optional<std::uint64_t> target = usual_target(policy, due, occasion, used);
     // There are too many of something, not too many tokens: a target that is met says nothing.
     if (counts_things(due.trigger) && target && *target >= used) target.reset();
-    if (has_room(policy, due, occasion, used)) target = used - std::max<std::uint64_t>(used / 4, 1);
+    if (is_gentle(policy, due, occasion, used))
+        target = used - std::max<std::uint64_t>(used / 4, 1);
     // An overflow says that the count was too low: the target must lie below what was sent.
     if (due.trigger == "overflow") target = std::min(target.value_or(used), used - used / 4);
     if (target) target = std::min(*target, occasion.budget.limit());
@@ -383,7 +389,7 @@ Due find_due(const Policy& policy, const Occasion& asked) {
     return due.level != Level::none ? due : due_in(policy.soft, Level::soft, occasion);
 }
 
-bool is_gentle(const Policy& policy, const Due& due, const Occasion& asked) {
+bool is_by_choice(const Policy& policy, const Due& due, const Occasion& asked) {
     Occasion occasion = asked;
     occasion.budget = budget_under(policy, asked.budget);
     return has_room(policy, due, occasion, occasion.budget.used(occasion.totals));
@@ -397,7 +403,7 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     PlanInput input = asked;
     input.occasion.budget = budget_under(given, asked.occasion.budget);
     const Budget& budget = input.occasion.budget;
-    const bool gentle = has_room(given, due, input.occasion, budget.used(input.occasion.totals));
+    const bool gentle = is_gentle(given, due, input.occasion, budget.used(input.occasion.totals));
     const std::optional<Policy> less = gentle ? std::optional(without_drops(given)) : std::nullopt;
     const Policy& policy = less ? *less : given;
     Plan plan;

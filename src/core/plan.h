@@ -65,9 +65,8 @@ struct PlanInput {
 // leaves no room for the answer, unless the policy has no passes.
 Due find_due(const Policy& policy, const Occasion& occasion);
 
-// Asked for by hand although there is room, or nobody knows how much: a quarter goes. Passes that
-// say themselves how much they leave do so.
-bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion);
+// Asked for by hand although there is room, or nobody knows how much.
+bool is_by_choice(const Policy& policy, const Due& due, const Occasion& occasion);
 
 Plan make_plan(const PlanInput& input, const Policy& policy);
 // The same for what is due already known (a soft trigger that was found at the end of a turn).

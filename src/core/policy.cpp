@@ -26,8 +26,12 @@ Result<PassFunction> make_pass(std::string_view name, const JsonValue& value,
 
 bool takes_oldest(std::string_view pass, const JsonValue& value) {
     if (pass == "drop_oldest") return true;
-    return pass == "summarize" && !value.find("mode") && !value.find("keep_turns") &&
-           !value.find("from") && !value.find("keep_first_user");
+    const auto says = [&](std::string_view name, std::string_view usual) {
+        const auto field = value.find(name);
+        return field && !field->is_null() && field->raw() != usual;
+    };
+    return pass == "summarize" && !says("mode", R"("whole")") && !says("keep_turns", "") &&
+           !says("from", "") && !says("keep_first_user", "false");
 }
 
 Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extensions) {

@@ -50,9 +50,11 @@ void move_to(Planned& planned, const View& view);
 // What is told of it.
 Compaction told_of(const Planned& planned, Seq seq = {});
 
-// The compaction entry, without its basis, and the note that stands behind it with the report.
+// The compaction entry, without its basis, and the note that stands behind it with the report; of
+// one by hand also with a digest of what was asked for.
 CompactionEntry entry_of(const Planned& planned, Cause cause);
-NoteEntry report_note(const CompactionReport& report);
+NoteEntry report_note(const CompactionReport& report, std::string_view digest = {});
+std::string digest_in(const NoteEntry& note);
 // What the note says; the report of an entry that has none is empty.
 CompactionReport read_report_note(const NoteEntry& note);
 

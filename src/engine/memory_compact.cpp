@@ -2,6 +2,7 @@
 // too long, and told again from the log.
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/ids.h"
 #include "engine/calibrate.h"
 #include "engine/call_note.h"
@@ -11,6 +12,8 @@
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
 #include "store/lineage.h"
+
+#include <fmt/format.h>
 
 namespace palimpsest {
 namespace {
@@ -32,27 +35,23 @@ void bound_window(Budget& budget, std::optional<std::uint64_t> most) {
     if (most && (budget.window == 0 || *most < budget.window)) budget.window = *most;
 }
 
+// What was asked for by hand: the policy, and the limit that it comes to.
+std::string digest_by_hand(const PolicyInForce& in_force, const Budget& budget) {
+    const std::uint64_t limit = budget_under(*in_force.policy, budget).limit();
+    const Fingerprint print = hash_bytes(std::to_string(limit) + " " + in_force.text);
+    return fmt::format("{:016x}{:016x}", print.high, print.low);
+}
+
 // The compaction that was asked for by hand in the same way, if nothing was said since and nothing
-// else was edited; 0: none. Another quarter would go each time, though there is room.
-Result<Seq> find_same_by_hand(Store& store, const Header& header, const Policy& policy,
-                              const Budget& budget) {
+// else was edited; 0: none. More would go each time, though there is room.
+Result<Seq> find_same_by_hand(Store& store, const Header& header, std::string_view digest) {
     if (header.basis == Seq{}) return Seq{};
     PAL_TRY(entries, read_lineage(store, header, {.ranges = {{header.basis, header.end}}}));
-    const auto* entry =
-        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
     const auto* note = entries.size() > 1 ? std::get_if<NoteEntry>(&entries[1].body) : nullptr;
-    if (!entry || !note || entry->trigger != "explicit" || entry->policy != policy.name)
-        return Seq{};
-    if (std::ranges::any_of(entries, [](const Entry& one) {
-            return std::holds_alternative<MessageEntry>(one.body);
-        }))
-        return Seq{};
-    const CompactionReport then = read_report_note(*note);
-    const Budget now = budget_under(policy, budget);
-    const std::uint64_t limit = now.limit() == Budget{}.limit() ? 0 : now.limit();
-    const bool same = then.target > 0 && then.limit == limit &&
-                      then.token_budget == trigger_tokens(policy.hard, now.window);
-    return same ? header.basis : Seq{};
+    if (!note || !std::holds_alternative<CompactionEntry>(entries.front().body)) return Seq{};
+    const bool said = std::ranges::any_of(
+        entries, [](const Entry& one) { return std::holds_alternative<MessageEntry>(one.body); });
+    return !said && digest_in(*note) == digest ? header.basis : Seq{};
 }
 
 Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
@@ -65,8 +64,9 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
     bound_window(occasion.budget, options.window);
     Due due = find_due(*in_force.policy, occasion);
     Seq same;
-    if (is_gentle(*in_force.policy, due, occasion)) {
-        PAL_TRY(found, find_same_by_hand(*state.store, header, *in_force.policy, occasion.budget));
+    if (is_by_choice(*in_force.policy, due, occasion)) {
+        PAL_TRY(found,
+                find_same_by_hand(*state.store, header, digest_by_hand(in_force, occasion.budget)));
         same = found;
     }
     if (same != Seq{}) due = {};
@@ -129,7 +129,8 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
                                planned = std::move(made);
                                if (planned->plan.outcome != PlanOutcome::done)
                                    return fail(ErrorCode::not_found, "nothing to do");
-                               behind.push_back({report_note(planned->report), {}});
+                               const std::string digest = digest_by_hand(in_force, planned->budget);
+                               behind.push_back({report_note(planned->report, digest), {}});
                                return entry_of(*planned, Cause::request);
                            });
     if (done && done->again) return find_compaction(name, done->first);

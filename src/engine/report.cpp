@@ -263,13 +263,20 @@ void write_report_fields(JsonWriter& out, const CompactionReport& report) {
     out.key("summary_cost").number(report.summary_cost);
 }
 
-NoteEntry report_note(const CompactionReport& report) {
+NoteEntry report_note(const CompactionReport& report, std::string_view digest) {
     std::string body;
     JsonWriter out(body);
     out.begin_object();
     write_report_fields(out, report);
+    if (!digest.empty()) out.field("digest", digest);
     out.end_object();
     return {"compaction", make_bytes(std::move(body))};
+}
+
+std::string digest_in(const NoteEntry& note) {
+    const auto document = parse_json(view_of(note.body));
+    const auto digest = document ? document->root().find("digest") : std::nullopt;
+    return note.kind == "compaction" && digest ? std::string(digest->string()) : std::string();
 }
 
 CompactionReport read_report_note(const NoteEntry& note) {

@@ -45,7 +45,14 @@ TEST(compaction_by_hand, again_and_again_folds_and_never_drops_what_is_left_of_t
 
 TEST(compaction_by_hand, a_second_time_takes_no_more_until_something_is_said) {
     const std::string policies[] = {
-        "balanced", R"({"passes":[{"pass":"drop_oldest"}]})",
+        "balanced",
+        R"({"passes":[{"pass":"drop_oldest"}]})",
+        R"({"passes":[{"pass":"summarize","mode":"whole"}]})",
+        R"({"passes":[{"pass":"summarize","mode":"rolling","batch":4}]})",
+        R"({"passes":[{"pass":"summarize","mode":"chunked","chunk_tokens":300}]})",
+        R"({"passes":[{"pass":"summarize","keep_first_user":true}]})",
+        R"({"passes":[{"pass":"select_relevant"}]})",
+        R"({"passes":[{"pass":"keep_last","messages":5}]})",
         R"({"triggers":{"tokens":1000},"passes":[{"pass":"summarize"}]})"};
     for (const std::string& policy : policies) {
         Memory memory = open_memory();
@@ -64,6 +71,30 @@ TEST(compaction_by_hand, a_second_time_takes_no_more_until_something_is_said) {
         EXPECT_EQ(memory.compact(alice, {.policy = policy})->outcome, Compaction::Outcome::done)
             << policy;
     }
+}
+
+TEST(compaction_by_hand, what_a_pass_does_anyway_may_be_said_or_not) {
+    std::vector<std::uint64_t> left;
+    for (const char* said : {"", R"(,"mode":"whole")", R"(,"mode":null,"keep_turns":null)",
+                             R"(,"keep_first_user":false)"}) {
+        Memory memory = open_memory();
+        talk(memory, 10);
+        const std::string policy = R"({"passes":[{"pass":"summarize")" + std::string(said) + "}]}";
+        const auto done = memory.compact(alice, {.policy = policy});
+        ASSERT_TRUE(done) << done.error().message;
+        left.push_back(done->tokens_after);
+    }
+    EXPECT_EQ(left, std::vector<std::uint64_t>(left.size(), left.front()));
+}
+
+TEST(compaction_by_hand, policies_without_a_name_are_told_apart) {
+    Memory memory = open_memory();
+    talk(memory, 10);
+    const auto outcome = [&](std::string policy) {
+        return memory.compact(alice, {.policy = policy})->outcome;
+    };
+    EXPECT_EQ(outcome(R"({"passes":[{"pass":"summarize"}]})"), Compaction::Outcome::done);
+    EXPECT_EQ(outcome(R"({"passes":[{"pass":"drop_oldest"}]})"), Compaction::Outcome::done);
 }
 
 TEST(compaction_by_hand, another_policy_a_smaller_window_or_an_undo_is_something_new) {

@@ -178,7 +178,7 @@ TEST(edits, compact_writes_an_entry_and_its_report_and_a_second_time_changes_not
     EXPECT_EQ(done->seq, Seq{5});
     EXPECT_EQ(done->tokens_after, preview->tokens_after);
     EXPECT_EQ(texts(*memory.view(alice)), "three four");
-    EXPECT_EQ(memory.compact(alice, options)->outcome, Compaction::Outcome::not_enough_history);
+    EXPECT_EQ(memory.compact(alice, options)->outcome, Compaction::Outcome::not_due);
     EXPECT_EQ(memory.head(alice)->end, Seq{6});
     EXPECT_EQ(memory.compact(alice, {}).error().code, ErrorCode::invalid_request);
     EXPECT_EQ(memory.compact(alice, {.policy = "{"}).error().code, ErrorCode::invalid_request);
