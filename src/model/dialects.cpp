@@ -49,6 +49,7 @@ constexpr Dialect table[] = {
      .cap_field = "max_tokens",
      .stream_fields = R"("stream":true)",
      .provider = "anthropic",
+     .calls_need_tools = true,
      .cache_marks = true},
 };
 

@@ -25,6 +25,7 @@ struct Dialect {
     std::string_view cache_key_field = {};
     std::string_view embeddings_path = {};  // "": its servers have none
     std::string_view provider = "openai";   // whose format it is, in OpenTelemetry's words
+    bool calls_need_tools = false;  // a request with calls in its messages must define tools
     bool cache_marks = false;  // a request says how far the cache reaches (format/cache_marks.h)
 };
 std::span<const Dialect> dialect_table();

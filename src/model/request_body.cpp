@@ -94,6 +94,45 @@ Result<std::string> fields_in(FormatId to, const ModelRequest& request,
     return json;
 }
 
+// Each once, in the order in which they were called first.
+Result<std::vector<std::string>> called_tools(std::span<const Message> messages) {
+    std::vector<std::string> names;
+    for (const Message& message : messages) {
+        if (message.shape.calls.empty()) continue;
+        PAL_TRY(parts, read_parts(message));
+        for (const Part& part : parts.parts)
+            if (const auto* call = std::get_if<ToolCall>(&part);
+                call && std::ranges::find(names, call->name) == names.end())
+                names.emplace_back(call->name);
+    }
+    return names;
+}
+
+// Where calls need tools and the request brings none, their names alone are declared, and the model
+// is told to call none of them: nobody would answer. Not a repair to be told: to the model it is as
+// it was, without tools.
+Result<void> declare_called_tools(const Dialect& dialect, std::span<const Message> messages,
+                                  Fields& fields) {
+    if (!dialect.calls_need_tools || fields.has("tools")) return {};
+    PAL_TRY(names, called_tools(messages));
+    if (names.empty()) return {};
+    std::string tools;
+    JsonWriter out(tools);
+    out.begin_array();
+    for (const std::string& name : names)
+        out.raw(R"({"type":"function","function":{"name":)" + json_string(name) +
+                R"(,"parameters":{"type":"object","properties":{}}}})");
+    out.end_array();
+    const ModelRequest stubs{.tools = tools,
+                             .parameters = R"({"tool_choice":"none"})",
+                             .fields_format = FormatId::openai_chat};
+    std::vector<std::string> lost;
+    PAL_TRY(own, fields_in(dialect.format, stubs, lost));
+    PAL_TRY(json, parse_json(own));
+    fields.add(json.root());
+    return {};
+}
+
 // With a dot at its end: all that begin so.
 constexpr std::string_view lost_by_nature[] = {
     "cache_control", "detail", "input_text",        "message.", "name",     "output_text",
@@ -137,6 +176,7 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                              {.model = model, .marks_beside = marks_in(dialect, fields)}));
     body.lost.insert(body.lost.begin(), rendered.lost.begin(), rendered.lost.end());
     body.repairs = told_repairs(rendered);
+    PAL_CHECK(declare_called_tools(dialect, rendered.messages, fields));
 
     JsonWriter out(body.json);
     out.begin_object().field("model", model);

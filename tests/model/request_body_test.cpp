@@ -27,5 +27,44 @@ TEST(request_body, a_limit_that_nobody_named_is_the_models_own) {
     EXPECT_EQ(limit_told_to_anthropic(R"({"max_tokens":8})", R"({"max_tokens":50})"), "8");
 }
 
+const std::vector<Message> after_a_call =
+    read_messages(FormatId::openai_chat, make_bytes(R"([{"role":"user","content":"Weather?"},
+        {"role":"assistant","content":null,"tool_calls":[
+            {"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}},
+            {"id":"c2","type":"function","function":{"name":"look","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"c1","content":"rain"},
+        {"role":"tool","tool_call_id":"c2","content":"sun"},
+        {"role":"user","content":"And tomorrow?"}])"))
+        .value();
+
+TEST(request_body, calls_of_before_have_their_tools_where_the_format_wants_them) {
+    const auto body = write_model_request(dialect_of(FormatId::anthropic), "m",
+                                          {.messages = after_a_call}, {}, 100, false);
+    ASSERT_TRUE(body) << body.error().message;
+    EXPECT_TRUE(validate_json(FormatId::anthropic, body->json)->empty()) << body->json;
+    const auto json = parse_json(body->json);
+    EXPECT_EQ(json->root().find("tools")->raw(),
+              R"([{"name":"look","input_schema":{"type":"object","properties":{}}}])");
+    EXPECT_EQ(json->root().find("tool_choice")->raw(), R"({"type":"none"})");
+    EXPECT_TRUE(body->repairs.empty());
+    const auto chat = write_model_request(dialect_of(FormatId::openai_chat), "m",
+                                          {.messages = after_a_call}, {}, 100, false);
+    EXPECT_FALSE(parse_json(chat->json)->root().find("tools"));
+}
+
+TEST(request_body, tools_that_were_sent_are_the_tools) {
+    const auto body =
+        write_model_request(dialect_of(FormatId::anthropic), "m",
+                            {.messages = after_a_call,
+                             .tools = R"([{"name":"find","input_schema":{"type":"object"}}])",
+                             .fields_format = FormatId::anthropic},
+                            {}, 100, false);
+    ASSERT_TRUE(body) << body.error().message;
+    const auto json = parse_json(body->json);
+    EXPECT_EQ(json->root().find("tools")->size(), 1u);
+    EXPECT_FALSE(json->root().find("tool_choice"));
+    EXPECT_TRUE(body->repairs.empty());
+}
+
 }  // namespace
 }  // namespace palimpsest
