@@ -28,6 +28,7 @@ constexpr int splices_max = 4;
 
 struct Job {
     std::string conversation = {}, log = {}, policy = {}, model = {};
+    std::string own_policy = {};  // the conversation's, when the job was put
     Time leased_until = {};
     std::uint64_t attempts = 0;
 };
@@ -37,6 +38,7 @@ std::string write_job(const Job& job) {
     JsonWriter out(text);
     out.begin_object().field("conversation", job.conversation).field("log", job.log);
     out.field("policy", job.policy).field("model", job.model);
+    out.field("own_policy", job.own_policy);
     out.key("leased_until").number(std::int64_t{job.leased_until.time_since_epoch().count()});
     out.key("attempts").number(job.attempts).end_object();
     return text;
@@ -58,6 +60,7 @@ std::optional<Job> read_job(std::string_view text) {
                string("log"),
                string("policy"),
                string("model"),
+               string("own_policy"),
                Time(Duration(number("leased_until"))),
                static_cast<std::uint64_t>(std::max<std::int64_t>(number("attempts"), 0))};
 }
@@ -91,19 +94,26 @@ public:
         PAL_TRY(footing, footing_of(state_, *header));
         PAL_TRY(sent, sent_beside(state_, *header, footing.calls, job_.model));
         const View view = state_.measures->view(sent.model, footing.view)->view();
-        PAL_TRY(planned, plan(view, footing.calls, sent));
+        PAL_TRY(in_force, choose_policy(*header));
+        if (!in_force.policy) return false;
+        PAL_TRY(planned, plan(view, footing.calls, sent, in_force));
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
         if (stop_.stop_requested()) return false;
         return splice(view, *std::move(planned), sent.model);
     }
 
 private:
-    Result<std::optional<Planned>> plan(const View& view, const CallState& calls,
-                                        const Sent& sent) {
+    // The one that found it due, unless the conversation was given another since.
+    Result<PolicyInForce> choose_policy(const Header& header) const {
+        if (header.policy != job_.own_policy) return policy_of(state_, header, {});
         PAL_TRY(policy, state_.policies->read(job_.policy));
-        const PolicyInForce in_force{job_.policy, policy};
+        return PolicyInForce{job_.policy, policy};
+    }
+
+    Result<std::optional<Planned>> plan(const View& view, const CallState& calls, const Sent& sent,
+                                        const PolicyInForce& in_force) {
         const Occasion occasion = make_occasion(state_, view.totals, calls, sent.beside());
-        const Due due = find_due(*policy, occasion);
+        const Due due = find_due(*in_force.policy, occasion);
         if (due.level == Level::none) return std::nullopt;
         return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});
     }
@@ -113,7 +123,9 @@ private:
     Result<bool> splice(const View& view, Planned planned, std::string_view model) {
         for (int tries = 1;; ++tries) {
             PAL_TRY(header, state_.store->head(name_));
-            if (header.log != view.header.log || header.epoch != view.header.epoch) return false;
+            if (header.log != view.header.log || header.epoch != view.header.epoch ||
+                header.policy != view.header.policy)
+                return false;
             PAL_TRY(hot, current_view(state_, header));
             const View now = state_.measures->view(model, hot)->view();
             for (const Edit& edit : planned.plan.edits)
@@ -157,7 +169,8 @@ Result<void> put_job(Memory::State& state, const Header& header, std::string_vie
     const Job job{.conversation = header.name.id,
                   .log = hex(header.log),
                   .policy = std::string(policy),
-                  .model = std::string(model)};
+                  .model = std::string(model),
+                  .own_policy = header.policy};
     const auto put = state.store->put_record({.key = {header.name.tenant, std::string(jobs_space),
                                                       std::string(summary_prefix) + job.log},
                                               .value = write_job(job),

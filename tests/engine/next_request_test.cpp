@@ -51,6 +51,14 @@ TEST(next_request, a_soft_level_that_the_system_prompt_reaches_is_done_in_the_ba
     EXPECT_EQ(summaries_shown(memory), 1u);
 }
 
+TEST(next_request, a_policy_that_the_conversation_was_given_since_holds_for_the_job) {
+    Memory memory(memory_store(), {.background = true});
+    take_turns(memory, 3, {.policy = soft_fold});
+    ASSERT_TRUE(memory.patch(alice, {.policy = R"({"mode":"none"})"}));
+    EXPECT_EQ(memory.run_jobs("t").value(), 0u);
+    EXPECT_EQ(summaries_shown(memory), 0u);
+}
+
 TEST(next_request, so_is_one_that_the_tools_reach) {
     Memory memory(memory_store(), {.background = true});
     const std::string tools = R"([{"type":"function","function":{"name":"look","description":")" +
