@@ -1,6 +1,7 @@
 #include "core/plan_numbers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <optional>
@@ -130,7 +131,7 @@ bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {
     if (policy.pays_within_calls > 0 && calls > policy.pays_within_calls)
         plan.explanation =
             "it would take " +
-            (calls < 1e6 ? std::to_string(static_cast<int>(calls) + 1) : "too many") +
+            (calls < 1e6 ? std::to_string(static_cast<int>(std::ceil(calls))) : "too many") +
             " calls to pay for itself, the policy allows " +
             std::to_string(policy.pays_within_calls);
     else if (policy.min_gain_dollars > 0 && saved && *saved < policy.min_gain_dollars)

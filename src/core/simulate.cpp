@@ -269,7 +269,11 @@ private:
     }
 
     void call(const Item& answer) {
+        const std::uint64_t before = sum_.unreachable;
         compact_and_quote(answer);
+        // A policy that does nothing leaves it too large as well.
+        const Budget budget = budget_under(policy_, options_.budget);
+        if (sum_.unreachable == before && budget.used(totals_) > budget.limit()) ++sum_.unreachable;
         std::vector<CacheBlock> request;
         request.push_back({1, static_cast<std::uint32_t>(options_.budget.fixed())});
         for (const Item& item : items_)

@@ -139,6 +139,9 @@ Result<Trigger> read_list(const JsonValue& value, Trigger::Kind kind,
     for (const JsonValue element : value.elements()) {
         const std::string path = "[" + std::to_string(list.parts.size()) + "]";
         PAL_TRY(part, under(path, read_trigger(element, extensions)));
+        if (part.kind == Trigger::Kind::never)
+            return fail(ErrorCode::invalid_request, "a trigger without a condition never fires",
+                        path);
         list.parts.push_back(std::move(part));
     }
     return list;

@@ -5,6 +5,7 @@
 #include "core/breakdown.h"
 #include "core/cache_model.h"
 #include "core/plan.h"
+#include "core/plan_numbers.h"
 
 using namespace palimpsest;
 
@@ -304,6 +305,18 @@ TEST(policy, errors_name_the_place_and_what_there_is) {
     EXPECT_NE(message(R"({"min_gain":{"dollars":"a"}})").find("dollars"), std::string::npos);
 }
 
+TEST(policy, an_edit_that_does_not_pay_says_in_how_many_calls_it_would) {
+    Policy policy;
+    policy.pays_within_calls = 5;
+    Occasion occasion;
+    occasion.model = {
+        .input_price = 2, .cached_price = 1, .cache_write_price = 2, .cache_least_tokens = 1};
+    // 1500 tokens are read anew, at half a price more; each call saves 100 at half a price.
+    Plan plan{.costs = {{0, 1000}}, .used_before = 2600, .used_after = 2500, .limit = 9000};
+    EXPECT_FALSE(pays(plan, policy, occasion));
+    EXPECT_EQ(plan.explanation, "it would take 15 calls to pay for itself, the policy allows 5");
+}
+
 TEST(policy, what_would_never_do_anything_is_refused) {
     const auto param = [](const char* policy) {
         const auto parsed = parse_policy(policy);
@@ -313,6 +326,11 @@ TEST(policy, what_would_never_do_anything_is_refused) {
     EXPECT_EQ(param(R"({"target":5})"), "passes");
     EXPECT_EQ(param(R"({"summarizer_model":"m"})"), "passes");
     EXPECT_EQ(param(R"({"passes":[]})"), "accepted");  // It says that it does nothing.
+    EXPECT_EQ(param(R"({"triggers":{"all":[{}]},"passes":[{"pass":"drop_oldest"}]})"),
+              "triggers.all[0]");
+    EXPECT_EQ(param(R"({"triggers":{"any":[{"turns":3},{"turns":null}]},)"
+                    R"("passes":[{"pass":"drop_oldest"}]})"),
+              "triggers.any[1]");
     EXPECT_EQ(param(R"({"recall":{"tokens":500}})"), "accepted");
     EXPECT_EQ(param(R"({"injection":{}})"), "accepted");
     constexpr const char* above[] = {

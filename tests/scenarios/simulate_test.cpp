@@ -66,6 +66,20 @@ TEST(simulate, asks_what_an_edit_saves_in_money_by_the_models_prices) {
         << "no prices, no rule";
 }
 
+TEST(simulate, what_is_too_large_is_counted_whether_or_not_the_policy_does_something) {
+    const Trace trace =
+        trace_of({said("user", long_text("rain")), said("assistant", long_text("wind")),
+                  said("user", long_text("snow")), said("assistant", "yes")});
+    SimulateOptions options = options_of_claude();
+    options.budget.window = 150;
+    const auto too_large = [&](const char* policy) {
+        return simulate(trace, parse_policy(policy).value(), options, approx_tools()).unreachable;
+    };
+    EXPECT_EQ(too_large("none"), 1u);
+    EXPECT_EQ(too_large("strict"), 1u);
+    EXPECT_EQ(too_large("window_half"), 0u);
+}
+
 TEST(simulate, quotes_what_a_compaction_takes_out_before_the_very_same_call) {
     const Trace trace = trace_of(
         {said("user", "The parcel number is QX-99187, keep it"), said("assistant", "Noted"),
