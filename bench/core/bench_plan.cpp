@@ -101,14 +101,15 @@ PlanInput input_of(const Items& items, const MessageTools& tools, std::uint64_t 
     return input;
 }
 
-// What should become of which groups: all of planning but making and counting the new bytes.
+// What should become of which groups: all of planning but making and counting the new bytes, which
+// a minimum gain asks for early.
 void decide(const PlanInput& input, const Policy& policy, std::uint64_t window) {
     PlanDraft draft(input, policy);
     const std::uint64_t target = policy.target.in(window).value_or(0);
     for (const PolicyPass& pass : policy.passes) {
         if (draft.used() <= target) break;
         const auto own = pass.target.in(window);
-        draft.run(pass, own.value_or(target), pass.min_gain.in(window).value_or(0),
+        draft.run(pass, own.value_or(target), 0,
                   &pass == &policy.passes.front() ? std::optional(target) : std::nullopt);
     }
 }

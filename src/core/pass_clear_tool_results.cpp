@@ -30,6 +30,12 @@ struct Candidates {
     std::vector<std::size_t> items = {};
     // By item: how many of its results, counted from its last one, are among those to keep.
     std::vector<std::pair<std::size_t, std::size_t>> partly_kept = {};
+
+    std::size_t kept_in(std::size_t item) const {
+        const auto at =
+            std::ranges::find(partly_kept, item, &std::pair<std::size_t, std::size_t>::first);
+        return at == partly_kept.end() ? 0 : at->second;
+    }
 };
 
 std::size_t results_in(const PassInput& input, std::size_t i) {
@@ -60,27 +66,6 @@ Candidates find_candidates(const PassInput& input, const Options& options) {
     }
     std::reverse(out.items.begin(), out.items.end());
     return out;
-}
-
-std::uint32_t estimate(const PassInput& input, std::size_t i, const Options& options) {
-    const std::uint32_t before = input.tokens[i];
-    const auto results = static_cast<std::uint32_t>(results_in(input, i));
-    const auto listed = static_cast<std::uint32_t>(
-        std::min<std::size_t>(options.keep_identifiers * identifier_tokens, before / 3));
-    const std::uint32_t after = results * placeholder_tokens + listed;
-    return options.may_grow() ? after : std::min(after, before);
-}
-
-// Reads the message: is there something in it that may go?
-bool has_clearable(const PassInput& input, const Group& group, std::size_t i,
-                   const Options& options) {
-    if (options.keep_errors && input.tools->has_error(input.items[i].message) &&
-        input.items[i].message.shape.results.size() <= 1)
-        return false;
-    if (options.takes_all()) return true;
-    for (const std::string& id : input.items[i].message.shape.results)
-        if (options.takes(tool_of(input, group, id))) return true;
-    return input.items[i].message.shape.results.empty();  // Hosted: judged when it is rewritten.
 }
 
 std::string cleared_text(const ContentPart& part, std::string_view tool, const Options& options) {
@@ -116,21 +101,58 @@ std::vector<PartChange> changes_of(const PassInput& input, std::size_t i, std::s
     return changes;
 }
 
+// About what is left of a message whose results all go, and that holds nothing else.
+std::uint32_t estimate(const PassInput& input, std::size_t i, const Options& options) {
+    const std::uint32_t before = input.tokens[i];
+    const auto results = static_cast<std::uint32_t>(input.items[i].message.shape.results.size());
+    const auto listed = static_cast<std::uint32_t>(
+        std::min<std::size_t>(options.keep_identifiers * identifier_tokens, before / 3));
+    const std::uint32_t after = results * placeholder_tokens + listed;
+    return options.may_grow() ? after : std::min(after, before);
+}
+
+// The same of any message, by the bytes of what goes. None: nothing does.
+std::optional<std::uint32_t> estimate_read(const PassInput& input, std::size_t i, std::size_t kept,
+                                           const Options& options) {
+    const auto content = input.tools->read(input.items[i].message);
+    if (!content) return std::nullopt;
+    const std::vector<PartChange> changes = changes_of(input, i, kept, *content, options);
+    double going = 0, all = 0, added = 0;
+    for (const ContentPart& part : content->parts) all += static_cast<double>(part.bytes);
+    for (const PartChange& change : changes) {
+        going += static_cast<double>(content->parts[change.part].bytes);
+        if (change.text) added += input.tools->count_text(*change.text);
+    }
+    if (changes.empty() || all <= 0) return std::nullopt;
+    const double share = std::min(1.0, going / all);
+    return static_cast<std::uint32_t>(input.tokens[i] * (1 - share) + added);
+}
+
+// About what is left of the message, and none when nothing of it may go. Most hold one result of
+// any tool and nothing else: those are not read.
+std::optional<std::uint32_t> tokens_left(const PassInput& input, std::size_t i, std::size_t kept,
+                                         const Options& options) {
+    const Shape& shape = input.items[i].message.shape;
+    const bool error = options.keep_errors && input.tools->has_error(input.items[i].message);
+    if (error && shape.results.size() == 1) return std::nullopt;
+    const bool plain = !shape.results.empty() && !shape.text && shape.media == 0 && kept == 0;
+    if (plain && !error && options.takes_all()) return estimate(input, i, options);
+    return estimate_read(input, i, kept, options);
+}
+
 PassResult clear(const PassInput& input, const Options& options) {
     PassResult result;
     if (!input.tools) return result;
     auto candidates = std::make_shared<const Candidates>(find_candidates(input, options));
     std::uint64_t used = input.used;
-    std::size_t g = input.first_lasting;
     for (const std::size_t i : candidates->items) {
         if (used <= input.target) break;
-        while (input.groups[g].last < i) ++g;
-        if (!has_clearable(input, input.groups[g], i, options)) continue;
+        const auto left = tokens_left(input, i, candidates->kept_in(i), options);
+        if (!left || (!options.may_grow() && *left >= input.tokens[i])) continue;
         PlannedEdit edit;
         edit.treatment = Treatment::cleared;
         edit.item = i;
-        edit.tokens_after = estimate(input, i, options);
-        if (!options.may_grow() && edit.tokens_after >= input.tokens[i]) continue;
+        edit.tokens_after = *left;
         edit.reason = "old tool result";
         used = used - input.tokens[i] + edit.tokens_after;
         result.edits.push_back(std::move(edit));
@@ -144,10 +166,7 @@ PassResult clear(const PassInput& input, const Options& options) {
         PassInput then = input;  // The groups of that moment: later passes take some away.
         then.groups = groups;
         PAL_TRY(content, then.tools->read(message));
-        const auto partly = std::ranges::find(candidates->partly_kept, item,
-                                              &std::pair<std::size_t, std::size_t>::first);
-        const std::size_t kept = partly == candidates->partly_kept.end() ? 0 : partly->second;
-        return changes_of(then, item, kept, content, options);
+        return changes_of(then, item, candidates->kept_in(item), content, options);
     };
     return result;
 }

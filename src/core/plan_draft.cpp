@@ -90,9 +90,11 @@ bool PlanDraft::run(const PolicyPass& pass, std::optional<std::uint64_t> target,
         return false;
     }
     keep_reachable(result);
-    if (result.edits.empty() || !gains(result, min_gain)) return true;
-    apply(result, static_cast<std::uint32_t>(ran_.size()));
-    ran_.push_back({pass.name, std::move(result)});
+    if (result.edits.empty()) return true;
+    Ran ran{pass.name, std::move(result)};
+    if (!gains(ran, min_gain)) return true;
+    apply(ran.result, static_cast<std::uint32_t>(ran_.size()));
+    ran_.push_back(std::move(ran));
     return true;
 }
 
@@ -114,22 +116,62 @@ void PlanDraft::keep_reachable(PassResult& result) const {
     });
 }
 
-// Whether the edits free as much as that. Of 0 nothing is asked: some edits may grow.
-bool PlanDraft::gains(const PassResult& result, std::uint64_t least) const {
-    if (least == 0) return true;
-    std::uint64_t before = 0, after = 0;
-    for (const PlannedEdit& edit : result.edits) {
-        if (edit.treatment != Treatment::dropped) after += edit.tokens_after;
-        if (!takes_groups(edit)) before += tokens_[edit.item];
-    }
+// What the edits of whole groups free. Of very many groups a few are enough.
+std::int64_t PlanDraft::gain_of_groups(const PassResult& result, std::uint64_t enough) const {
+    std::int64_t gain = 0;
+    for (const PlannedEdit& edit : result.edits)
+        if (edit.treatment == Treatment::folded) gain -= edit.tokens_after;
     for (const PlannedEdit& edit : result.edits) {
         if (!takes_groups(edit)) continue;
         for (const std::size_t g : edit.groups) {
-            if (before >= after + least) return true;  // Of very many groups a few are enough.
-            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) before += tokens_[i];
+            if (gain >= static_cast<std::int64_t>(enough)) return gain;
+            for (std::size_t i = groups_[g].first; i <= groups_[g].last; ++i) gain += tokens_[i];
         }
     }
-    return before >= after + least;
+    return gain;
+}
+
+// The item as these rewrites leave it; they are by item.
+Message PlanDraft::message_after(std::size_t item, std::span<const Rewrite> rewrites) const {
+    const auto own = std::ranges::equal_range(rewrites, item, {}, &Rewrite::item);
+    if (!own.empty())
+        if (auto made = rewritten(own)) return std::move(made->message);
+    Message message = items_[item].message;
+    message.count = {input_.tools->scheme(), items_[item].tokens};
+    return message;
+}
+
+// Rewrites the item of the edit and keeps what came out; returns what that really frees.
+std::int64_t PlanDraft::make_early(Ran& ran, std::size_t edit,
+                                   std::span<const Rewrite> before) const {
+    const std::uint32_t framing = input_.occasion.budget.per_message;
+    const auto tokens = [&](const Message& message) {
+        return message.raw ? std::int64_t{message.count.tokens} + framing : 0;
+    };
+    const Message now = message_after(ran.result.edits[edit].item, before);
+    if (!now.raw) return 0;
+    ran.made[edit] = rewritten_by(ran, edit, now);
+    return ran.made[edit] ? tokens(now) - tokens(*ran.made[edit]) : 0;
+}
+
+// Whether the edits really free as much as that. Of 0 nothing is asked: some edits may grow. The
+// newest are rewritten first, because a later pass may still take the oldest away.
+bool PlanDraft::gains(Ran& ran, std::uint64_t least) const {
+    if (least == 0) return true;
+    const auto enough = static_cast<std::int64_t>(least);
+    std::int64_t gain = gain_of_groups(ran.result, least);
+    std::int64_t most = gain;
+    for (const PlannedEdit& edit : ran.result.edits)
+        if (!takes_groups(edit))
+            most += facts_[edit.item].tokens + input_.occasion.budget.per_message;
+    if (most < enough || !input_.tools) return gain >= enough;
+    const std::vector<Rewrite> before = lasting_rewrites();
+    ran.made.resize(ran.result.edits.size());
+    for (std::size_t e = ran.result.edits.size(); e-- > 0;) {
+        if (gain >= enough && !ran.result.may_grow) break;
+        if (!takes_groups(ran.result.edits[e])) gain += make_early(ran, e, before);
+    }
+    return gain >= enough;
 }
 
 void PlanDraft::apply(const PassResult& result, std::uint32_t pass) {
@@ -194,6 +236,19 @@ std::vector<PlanDraft::Rewrite> PlanDraft::lasting_rewrites() const {
     return out;
 }
 
+// Nothing when there is nothing to change, or it would not become smaller.
+std::optional<Message> PlanDraft::rewritten_by(const Ran& ran, std::size_t edit,
+                                               const Message& message) const {
+    if (edit < ran.made.size() && ran.made[edit]) return ran.made[edit];
+    const auto changes = ran.result.rewrite(ran.result.edits[edit].item, message);
+    if (!changes || changes->empty()) return std::nullopt;
+    auto out = input_.tools->rewrite(message, *changes);
+    if (!out) return std::nullopt;
+    const bool smaller = !out->raw || out->count.tokens < message.count.tokens;
+    if (!smaller && !ran.result.may_grow) return std::nullopt;
+    return *std::move(out);
+}
+
 // All rewrites of one item: each changes what the one before left.
 std::optional<PlanDraft::Made> PlanDraft::rewritten(std::span<const Rewrite> rewrites) const {
     if (!input_.tools) return std::nullopt;
@@ -206,13 +261,9 @@ std::optional<PlanDraft::Made> PlanDraft::rewritten(std::span<const Rewrite> rew
     for (const Rewrite& rewrite : rewrites) {
         const Ran& ran = ran_[rewrite.pass];
         const PlannedEdit& planned = ran.result.edits[rewrite.edit];
-        const auto changes = ran.result.rewrite(item, made.message);
-        if (!changes || changes->empty()) continue;
-        auto message = input_.tools->rewrite(made.message, *changes);
+        auto message = rewritten_by(ran, rewrite.edit, made.message);
         if (!message) continue;
         const bool gone = !message->raw;
-        const bool smaller = gone || message->count.tokens < made.message.count.tokens;
-        if (!smaller && !ran.result.may_grow) continue;
         made.runs = {{item, item}};
         made.edit.treatment =
             gone ? Treatment::dropped : std::max(made.edit.treatment, planned.treatment);

@@ -46,6 +46,8 @@ private:
     struct Ran {
         std::string name = {};
         PassResult result = {};
+        // By edit: what its rewriting made of the item, where that was asked for early.
+        std::vector<std::optional<Message>> made = {};
     };
     // What an edit of a pass that ran is about.
     struct Rewrite {
@@ -60,7 +62,12 @@ private:
     PassInput pass_input(std::optional<std::uint64_t> target) const;
     std::size_t first_lasting(std::uint64_t target) const;
     void keep_reachable(PassResult& result) const;
-    bool gains(const PassResult& result, std::uint64_t least) const;
+    bool gains(Ran& ran, std::uint64_t least) const;
+    std::int64_t gain_of_groups(const PassResult& result, std::uint64_t enough) const;
+    std::int64_t make_early(Ran& ran, std::size_t edit, std::span<const Rewrite> before) const;
+    Message message_after(std::size_t item, std::span<const Rewrite> rewrites) const;
+    std::optional<Message> rewritten_by(const Ran& ran, std::size_t edit,
+                                        const Message& message) const;
     void apply(const PassResult& result, std::uint32_t pass);
     void take(Taken& taken, const PlannedEdit& edit, Marks& gone);
     std::vector<Rewrite> lasting_rewrites() const;
