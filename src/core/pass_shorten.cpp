@@ -2,7 +2,7 @@
 //
 // With `max_tokens` every message above it comes down to it, oldest first, until the target is met.
 // Without, the largest messages come down together to the level at which the target is met: those
-// that nothing protects first, then the newest group and the latest user message too, because one
+// that may be cleared first, then the newest group and the latest user message too, because one
 // message larger than the window must not end a conversation. Pinned messages keep their bytes.
 #include <algorithm>
 
@@ -30,7 +30,7 @@ std::vector<Candidate> find_candidates(const PassInput& input) {
         if (input.shields[g] == Shield::verbatim) continue;
         for (std::size_t i = input.groups[g].first; i <= input.groups[g].last; ++i)
             if (input.treatments[i] <= Treatment::shortened && input.tokens[i] > least_tokens)
-                out.push_back({i, input.tokens[i], input.shields[g] == Shield::none});
+                out.push_back({i, input.tokens[i], input.shields[g] <= Shield::stays});
     }
     return out;
 }

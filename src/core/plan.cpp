@@ -287,10 +287,14 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     if (!outline.refusal.empty() || outline.used <= limit) return;
     PAL_ASSERT(!outline.stale);
     const std::vector<PolicyPass> passes = last_resort(target);
+    const auto make_fit = [&](const Policy& by) {
+        for (int round = 0; round < rounds_max && outline.used > limit; ++round)
+            if (!run_round(outline, input, by, passes, limit)) break;
+    };
+    make_fit(policy);
     Policy bare = policy;
-    bare.protect.run_start = false;
-    for (int round = 0; round < rounds_max; ++round)
-        if (!run_round(outline, input, bare, passes, limit)) break;
+    bare.protect.run_start = false;  // Only for the limit: the target is not worth a run's start.
+    make_fit(bare);
     if (looks_again) run_counts_due(outline, input, policy, {});
 }
 

@@ -74,12 +74,18 @@ std::size_t sealed_past(std::span<const Item> items, const Scan& scan, const Mes
     return scan.groups.size();
 }
 
-// Providers want a run of calls that began with reasoning to begin with some still: the newest
-// place where it can begin stays.
-std::size_t start_of_run(std::span<const Item> items, const Scan& scan) {
+// Providers want a run of calls that began with reasoning to begin with some still: of what is
+// said before the first answer of the newest run that stays, the newest thought stays too.
+std::size_t start_of_run(std::span<const Item> items, const Scan& scan,
+                         std::span<const Shield> shields) {
     if (scan.turns.empty()) return scan.groups.size();
     const Turn& newest = scan.turns.back();
-    for (std::size_t g = newest.last + 1; g-- > newest.first;)
+    const auto answers = [&](std::size_t g) {
+        return items[scan.groups[g].first].message.shape.role == Role::assistant;
+    };
+    std::size_t kept = newest.first;
+    while (kept < newest.last && (shields[kept] == Shield::none || !answers(kept))) ++kept;
+    for (std::size_t g = kept + 1; g-- > newest.first;)
         if (scan.groups[g].reasoning && binds_run(items[scan.groups[g].first])) return g;
     return scan.groups.size();
 }
@@ -128,7 +134,7 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     const std::size_t first = first_user_start(items, groups);
     if (protect.first_user && first < groups.size())
         out[first] = std::max(out[first], Shield::kept);
-    const std::size_t start = protect.run_start ? start_of_run(items, scan) : groups.size();
+    const std::size_t start = protect.run_start ? start_of_run(items, scan, out) : groups.size();
     if (start < groups.size()) out[start] = std::max(out[start], Shield::stays);
     if (const std::size_t sealed = sealed_past(items, scan, tools); sealed < groups.size())
         out[sealed] = Shield::verbatim;

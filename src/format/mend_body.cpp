@@ -17,6 +17,15 @@ bool breaks(FormatId format, std::string_view body, std::string_view rule) {
 
 }  // namespace
 
+bool may_need_mending(FormatId format, std::string_view fields) {
+    const std::span<const BodyMend> mends = format_of(format).body_mends;
+    if (mends.empty()) return false;
+    const auto document = parse_json(fields);
+    return document && std::ranges::any_of(mends, [&](const BodyMend& mend) {
+               return document->root().find(mend.field).has_value();
+           });
+}
+
 std::string mend_body(FormatId format, std::string body, std::vector<std::string>& notes) {
     for (const BodyMend& mend : format_of(format).body_mends) {
         const auto document = parse_json(body);

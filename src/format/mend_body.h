@@ -14,6 +14,9 @@ struct BodyMend {
     std::string_view what;  // one line for whoever sent it
 };
 
+// Whether a body with these fields may need it, whatever its messages are.
+bool may_need_mending(FormatId format, std::string_view fields);
+
 // The body as its provider takes it; `notes` gets a line for each field that was changed. What
 // cannot be read comes back as it is.
 std::string mend_body(FormatId format, std::string body, std::vector<std::string>& notes);

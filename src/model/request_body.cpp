@@ -139,11 +139,21 @@ constexpr std::string_view lost_by_nature[] = {
     "reasoning",     "system", "redacted_thinking", "text",     "thinking",
 };
 
+constexpr std::string_view repaired = "repaired before it was sent: ";
+
+// mend_body() that tells what it did in `repairs`.
+std::string mend_told(FormatId format, std::string body, std::vector<std::string>& repairs) {
+    std::vector<std::string> mended;
+    std::string out = mend_body(format, std::move(body), mended);
+    for (const std::string& line : mended) repairs.push_back(std::string(repaired) + line);
+    return out;
+}
+
 // What is sent otherwise than it is stored, each kind once.
 std::vector<std::string> told_repairs(const Rendered& rendered) {
     std::vector<std::string> repairs;
     for (const RepairNote& note : rendered.notes)
-        repairs.push_back("repaired before it was sent: " + note.what);
+        repairs.push_back(std::string(repaired) + note.what);
     std::map<std::string_view, std::size_t> lost;
     for (const std::string& line : rendered.lost)
         if (!is_lost_by_nature(line)) ++lost[line];
@@ -186,10 +196,7 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
         out.key(dialect.limit_field).number(std::uint64_t{output_tokens});
     out.key(dialect.list_field).raw(write_list(rendered.messages));
     body.json += stream ? "," + std::string(dialect.stream_fields) + "}" : "}";
-    std::vector<std::string> mended;
-    body.json = mend_body(dialect.format, std::move(body.json), mended);
-    for (const std::string& line : mended)
-        body.repairs.push_back("repaired before it was sent: " + line);
+    body.json = mend_told(dialect.format, std::move(body.json), body.repairs);
     if (request.cache_key.empty()) return body;
     PAL_TRY(hinted, with_cache_hints(dialect, std::move(body.json), request.cache_key,
                                      request.behind_edit));
@@ -198,9 +205,18 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
 }
 
 std::vector<std::string> repairs_of(FormatId format, std::string_view model,
-                                    std::span<const Message> messages) {
-    const auto rendered = render(format, messages, {.model = model});
-    return rendered ? told_repairs(*rendered) : std::vector<std::string>();
+                                    const ModelRequest& request) {
+    const auto rendered = render(format, request.messages, {.model = model});
+    if (!rendered) return {};
+    std::vector<std::string> repairs = told_repairs(*rendered), lost;
+    const auto fields = fields_in(format, request, lost);
+    if (!fields || !may_need_mending(format, *fields)) return repairs;
+    const auto document = parse_json(*fields);
+    mend_told(format,
+              with_member(document->root(), dialect_of(format).list_field,
+                          write_list(rendered->messages)),
+              repairs);
+    return repairs;
 }
 
 Result<std::string> with_defaults(std::string_view body, std::string_view defaults) {

@@ -29,10 +29,10 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
                                         const ModelRequest& request, std::string_view defaults,
                                         std::uint32_t output_tokens, bool stream);
 
-// What mending `messages` for a model of that format changes, in the words of `repairs`; nothing
-// where they cannot be sent at all.
+// What mending the request for a model of that format changes, in the words of `repairs`; nothing
+// where it cannot be sent at all.
 std::vector<std::string> repairs_of(FormatId format, std::string_view model,
-                                    std::span<const Message> messages);
+                                    const ModelRequest& request);
 
 // `body`, a whole request, with the fields of `defaults` that it does not have.
 Result<std::string> with_defaults(std::string_view body, std::string_view defaults);

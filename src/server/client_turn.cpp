@@ -162,12 +162,16 @@ private:
     // What is mended before it is sent; of a repeat nothing is sent.
     std::vector<std::string> repairs() const {
         if (turn_ && turn_->finished()) return {};
-        if (turn_)
-            return repairs_of(model_.format(), model_.server_name(), turn_->begun().request());
-        const auto messages =
-            read_messages(format_, make_bytes(ask_.turn.messages), Fingerprints::left_out);
+        const TurnAsk& ask = turn_ ? turn_->ask() : ask_.turn;
+        auto messages =
+            turn_ ? Result<std::vector<Message>>(turn_->begun().request())
+                  : read_messages(format_, make_bytes(ask.messages), Fingerprints::left_out);
         if (!messages) return {};
-        return repairs_of(model_.format(), model_.server_name(), *messages);
+        return repairs_of(model_.format(), model_.server_name(),
+                          {.messages = *messages,
+                           .tools = ask.tools,
+                           .parameters = ask.parameters,
+                           .fields_format = ask.format});
     }
 
     Result<RouteReply> streamed() {

@@ -216,7 +216,12 @@ SendBytes sending(Call& call, const ResponseTurn& turn) {
 Result<RouteReply> stream_whole(Call& call, ResponseTurn& turn) {
     const auto halted = halting(call, turn);
     const Model& model = *turn.model;
-    for (std::string& one : repairs_of(model.format(), model.server_name(), sent_messages(turn)))
+    const std::vector<Message> messages = sent_messages(turn);
+    const ModelRequest request{.messages = messages,
+                               .tools = turn.tools,
+                               .parameters = turn.parameters,
+                               .fields_format = item_format};
+    for (std::string& one : repairs_of(model.format(), model.server_name(), request))
         turn.warnings.push_back(std::move(one));
     const auto told = stream_response(turn, sending(call, turn));
     if (turn.live) call.site.responses->close(turn.live, failure_of(told));

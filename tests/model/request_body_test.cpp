@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "palimpsest/format.h"
 
 namespace palimpsest {
 namespace {
@@ -64,6 +65,25 @@ TEST(request_body, tools_that_were_sent_are_the_tools) {
     EXPECT_EQ(json->root().find("tools")->size(), 1u);
     EXPECT_FALSE(json->root().find("tool_choice"));
     EXPECT_TRUE(body->repairs.empty());
+}
+
+// A stream's header goes out before the request is written.
+TEST(request_body, thinking_that_is_switched_off_is_told_beforehand) {
+    const auto messages = read_messages(FormatId::anthropic, make_bytes(R"([
+        {"role":"user","content":"go"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"t","input":{}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}])"));
+    ASSERT_TRUE(messages) << messages.error().message;
+    const auto repairs = [&](std::string_view parameters) {
+        return repairs_of(FormatId::anthropic, "m",
+                          {.messages = *messages,
+                           .parameters = parameters,
+                           .fields_format = FormatId::anthropic});
+    };
+    EXPECT_EQ(repairs("{}"), std::vector<std::string>());
+    const auto told = repairs(R"({"thinking":{"type":"enabled","budget_tokens":1024}})");
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_TRUE(told.front().contains("thinking is switched off")) << told.front();
 }
 
 }  // namespace
