@@ -4,6 +4,7 @@
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
 #include "core/tool_pass.h"
+#include "core/tool_uses.h"
 
 namespace palimpsest {
 
@@ -23,7 +24,8 @@ std::vector<PartChange> changes_of(const Content& content, std::size_t kept,
     for (std::size_t p = 0; p < content.parts.size(); ++p) {
         const ContentPart& part = content.parts[p];
         if (part.kind != ContentKind::tool_call) continue;
-        if (++seen + kept > calls || !part.can_change || !choice.takes(part.tool)) continue;
+        if (++seen + kept > calls || !part.can_change || !choice.takes(part.tool, part.hosted))
+            continue;
         if (part.text.find(placeholder_mark) != std::string_view::npos) continue;
         changes.push_back({p, placeholder("input", part.tool, part.id)});
     }
@@ -42,11 +44,12 @@ PassResult clear(const PassInput& input, const ToolChoice& choice) {
     std::size_t uses = 0;
     for (std::size_t g = input.groups.size(); g-- > input.first_lasting;)
         for (std::size_t i = input.groups[g].last + 1; i-- > input.groups[g].first;) {
-            const std::size_t calls = input.items[i].message.shape.calls.size();
+            const std::size_t calls = tool_uses(input.items[i].message);
             if (calls == 0) continue;
             const std::size_t kept = g >= border && uses < keep ? keep - uses : 0;
             uses += calls;
             if (input.shields[g] > Shield::stays || kept >= calls) continue;
+            if (input.items[i].message.shape.calls.empty()) continue;  // Hosted: they stay.
             if (is_cleared(input, i, "tool input")) continue;
             if (choice.min_tokens && input.tokens[i] < *choice.min_tokens) continue;
             candidates.push_back({i, kept});

@@ -10,6 +10,7 @@
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
 #include "core/tool_pass.h"
+#include "core/tool_uses.h"
 
 namespace palimpsest {
 
@@ -41,7 +42,8 @@ struct Candidates {
 std::size_t results_in(const PassInput& input, std::size_t i) {
     const Message& message = input.items[i].message;
     if (!message.shape.results.empty()) return message.shape.results.size();
-    return input.tools->may_hold_results(message) ? 1 : 0;
+    if (!input.tools->may_hold_results(message)) return 0;
+    return std::max<std::size_t>(1, hosted_uses(message));
 }
 
 Candidates find_candidates(const PassInput& input, const Options& options) {
@@ -92,7 +94,7 @@ std::vector<PartChange> changes_of(const PassInput& input, std::size_t i, std::s
         if (part.text.starts_with(placeholder_mark)) continue;
         const std::string tool =
             part.tool.empty() ? tool_of(input, group, part.id) : std::string(part.tool);
-        if (!options.takes(tool)) continue;
+        if (!options.takes(tool, part.hosted)) continue;
         changes.push_back({p, cleared_text(part, tool, options)});
         for (std::size_t m = 0; m < content.parts.size(); ++m)  // Its pictures go with it.
             if (content.parts[m].kind == ContentKind::media && content.parts[m].id == part.id)

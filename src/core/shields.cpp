@@ -5,6 +5,8 @@
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/policy.h"
+#include "core/tool_pass.h"
+#include "core/tool_uses.h"
 
 namespace palimpsest {
 namespace {
@@ -51,17 +53,14 @@ bool calls_protected_tool(std::span<const Item> items, const Group& group, const
         const auto content = tools->read(items[i].message);
         if (!content) continue;
         for (const ContentPart& part : content->parts)
-            if (!part.tool.empty() &&
-                std::ranges::find(protect.tools, lower(part.tool)) != protect.tools.end())
-                return true;
+            if (!part.tool.empty() && is_among(protect.tools, part.tool, part.hosted)) return true;
     }
     return false;
 }
 
 std::size_t calls_in(std::span<const Item> items, const Group& group) {
     std::size_t calls = 0;
-    for (std::size_t i = group.first; i <= group.last; ++i)
-        calls += items[i].message.shape.calls.size();
+    for (std::size_t i = group.first; i <= group.last; ++i) calls += tool_uses(items[i].message);
     return calls;
 }
 

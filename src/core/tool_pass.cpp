@@ -1,14 +1,12 @@
 #include "core/tool_pass.h"
 
-#include "core/pass_parameters.h"
 #include "core/placeholder.h"
 
 namespace palimpsest {
 
-bool ToolChoice::takes(std::string_view tool) const {
-    const std::string name = lower(tool);
-    if (!include.empty()) return include.contains(name);
-    return !exclude.contains(name);
+bool ToolChoice::takes(std::string_view tool, bool hosted) const {
+    if (!include.empty()) return is_among(include, tool, hosted);
+    return !is_among(exclude, tool, hosted);
 }
 
 std::size_t ToolChoice::kept_from(const PassInput& input) const {

@@ -1,14 +1,26 @@
 // What the passes over tool calls and results have in common: which ones they take.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
+#include "core/pass_parameters.h"
+#include "core/tool_uses.h"
 #include "palimpsest/compaction.h"
 
 namespace palimpsest {
+
+// Whether one of these names, in lower case, is the tool's. A hosted one has two: that of its item
+// and that under which a request lists it.
+bool is_among(const auto& names, std::string_view tool, bool hosted) {
+    const auto has = [&](std::string_view name) {
+        return std::ranges::find(names, lower(name)) != names.end();
+    };
+    return has(tool) || (hosted && has(listed_name(tool)));
+}
 
 // Kept are the newest `keep_turns` turns and, of those, the newest `keep_tool_uses` uses, if both
 // are given: so one long run of an agent can be cleared as well. `include` wins over `exclude`.
@@ -17,7 +29,7 @@ struct ToolChoice {
     std::set<std::string> include = {}, exclude = {};  // lower case
     std::optional<std::size_t> min_tokens = {};        // 0: also what a placeholder makes larger
 
-    bool takes(std::string_view tool) const;
+    bool takes(std::string_view tool, bool hosted = false) const;
     bool takes_all() const { return include.empty() && exclude.empty(); }
     bool may_grow() const { return min_tokens == 0; }
     // The first group that the turns protect.

@@ -1,4 +1,5 @@
 // Sums over a view, kept as it grows.
+#include "core/tool_uses.h"
 #include "palimpsest/view.h"
 
 namespace palimpsest {
@@ -18,7 +19,7 @@ void add_item(ViewTotals& totals, const Item& item) {
     totals.tokens += item.tokens;
     totals.bytes += view_of(item.message.raw).size();
     totals.media += item.message.shape.media;
-    totals.calls += item.message.shape.calls.size();
+    totals.calls += tool_uses(item.message);
     totals.results += item.message.shape.results.size();
     if (summary) totals.summary_tokens += item.tokens;
     if (item.at == Time{}) return;
