@@ -1,7 +1,10 @@
 // clear_reasoning and clear_media: parts that are large and of little use once their turn is over.
 //
 // Reasoning is taken out whole (a shortened one is refused by providers), of older turns only.
-// Media become a word in brackets, so that the message still says that something was there.
+// Media become a word in brackets, so that the message still says that something was there: oldest
+// first, down to the target.
+#include <algorithm>
+
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
 
@@ -31,18 +34,14 @@ std::size_t reasoning_from(const PassInput& input, std::size_t count) {
     return border;
 }
 
-RewriteFunction rewrite_parts(const PassInput& input, ContentKind kind, bool word) {
-    return [tools = input.tools, kind, word](
-               std::size_t, const Message& message) -> Result<std::vector<PartChange>> {
+RewriteFunction without_reasoning(const PassInput& input) {
+    return [tools = input.tools](std::size_t,
+                                 const Message& message) -> Result<std::vector<PartChange>> {
         PAL_TRY(content, tools->read(message));
         std::vector<PartChange> changes;
-        for (std::size_t p = 0; p < content.parts.size(); ++p) {
-            const ContentPart& part = content.parts[p];
-            if (part.kind != kind) continue;
-            PartChange change{p, std::nullopt};
-            if (word) change.text = "[" + std::string(part.tool) + " removed]";
-            changes.push_back(std::move(change));
-        }
+        for (std::size_t p = 0; p < content.parts.size(); ++p)
+            if (content.parts[p].kind == ContentKind::reasoning)
+                changes.push_back({p, std::nullopt});
         return changes;
     };
 }
@@ -65,32 +64,82 @@ PassResult clear_reasoning(const PassInput& input, std::size_t keep) {
             result.edits.push_back(std::move(edit));
         }
     }
-    result.rewrite = rewrite_parts(input, ContentKind::reasoning, false);
+    result.rewrite = without_reasoning(input);
     return result;
+}
+
+// Media of one item, of which the last `kept` stay.
+struct MediaOf {
+    std::size_t item = 0, kept = 0;
+};
+
+// Oldest first.
+std::vector<MediaOf> find_media(const PassInput& input, std::size_t keep_turns, std::size_t keep) {
+    std::vector<MediaOf> out;
+    const std::size_t border = turns_from(input, keep_turns);
+    std::size_t seen = 0;  // from the newest on
+    for (std::size_t g = input.groups.size(); g-- > 0;)
+        for (std::size_t i = input.groups[g].last + 1; i-- > input.groups[g].first;) {
+            const std::size_t media = input.items[i].message.shape.media;
+            const std::size_t kept = seen < keep ? keep - seen : 0;
+            seen += media;
+            if (kept >= media || g >= border || input.shields[g] > Shield::stays) continue;
+            if (input.treatments[i] <= Treatment::cleared) out.push_back({i, kept});
+        }
+    std::ranges::reverse(out);
+    return out;
+}
+
+std::vector<PartChange> words_for_media(const Content& content, std::size_t kept) {
+    std::vector<PartChange> changes;
+    for (std::size_t p = 0; p < content.parts.size(); ++p)
+        if (content.parts[p].kind == ContentKind::media)
+            changes.push_back({p, "[" + std::string(content.parts[p].tool) + " removed]"});
+    changes.resize(changes.size() - std::min(kept, changes.size()));
+    return changes;
+}
+
+// What is left of the message: its words, and a share of what the media take.
+std::uint32_t estimate(const PassInput& input, const MediaOf& media) {
+    const std::uint32_t before = input.tokens[media.item];
+    const auto content = input.tools->read(input.items[media.item].message);
+    if (!content) return before;
+    std::uint64_t words = input.occasion->budget.per_message, added = 0, all = 0;
+    for (const ContentPart& part : content->parts) {
+        all += part.kind == ContentKind::media ? 1 : 0;
+        if (part.kind != ContentKind::media) words += input.tools->count_text(part.text);
+    }
+    const std::vector<PartChange> changes = words_for_media(*content, media.kept);
+    for (const PartChange& change : changes) added += input.tools->count_text(*change.text);
+    const std::uint64_t by_media = before > words ? before - words : 0;
+    const std::uint64_t going = all > 0 ? by_media * changes.size() / all : 0;
+    return static_cast<std::uint32_t>(before - going + added);
 }
 
 PassResult clear_media(const PassInput& input, std::size_t keep_turns, std::size_t keep) {
     PassResult result;
     if (!input.tools) return result;
-    const std::size_t border = turns_from(input, keep_turns);
-    std::size_t seen = 0;
-    for (std::size_t g = input.groups.size(); g-- > 0;)
-        for (std::size_t i = input.groups[g].last + 1; i-- > input.groups[g].first;) {
-            const std::size_t media = input.items[i].message.shape.media;
-            if (media == 0) continue;
-            const bool kept = seen < keep;
-            seen += media;
-            if (kept || g >= border || input.shields[g] > Shield::stays) continue;
-            if (input.treatments[i] > Treatment::cleared) continue;
-            PlannedEdit edit;
-            edit.treatment = Treatment::cleared;
-            edit.item = i;
-            edit.tokens_after = input.tokens[i];  // What media cost is not counted by content.
-            edit.reason = "old media";
-            result.edits.push_back(std::move(edit));
-        }
+    std::uint64_t used = input.used;
+    std::vector<MediaOf> cleared;  // ascending by item
+    for (const MediaOf& media : find_media(input, keep_turns, keep)) {
+        if (used <= input.target) break;
+        PlannedEdit edit;
+        edit.treatment = Treatment::cleared;
+        edit.item = media.item;
+        edit.tokens_after = estimate(input, media);
+        edit.reason = "old media";
+        used = used - input.tokens[media.item] + edit.tokens_after;
+        result.edits.push_back(std::move(edit));
+        cleared.push_back(media);
+    }
     result.may_grow = true;
-    result.rewrite = rewrite_parts(input, ContentKind::media, true);
+    result.rewrite = [tools = input.tools, cleared](
+                         std::size_t item,
+                         const Message& message) -> Result<std::vector<PartChange>> {
+        PAL_TRY(content, tools->read(message));
+        const auto at = std::ranges::lower_bound(cleared, item, {}, &MediaOf::item);
+        return words_for_media(content, at->kept);
+    };
     return result;
 }
 

@@ -80,9 +80,10 @@ Exchange read_exchange(const PassInput& input, const Group& group) {
     return out;
 }
 
-// Placeholders for the results of a group that were asked for again.
-void clear_again(const PassInput& input, const Group& group, const std::set<std::string>& ids,
-                 std::vector<PlannedEdit>& edits) {
+// Placeholders for the results of a group that were asked for again. Returns what they free.
+std::uint64_t clear_again(const PassInput& input, const Group& group,
+                          const std::set<std::string>& ids, std::vector<PlannedEdit>& edits) {
+    std::uint64_t freed = 0;
     for (std::size_t i = group.first; i <= group.last; ++i) {
         const auto& results = input.items[i].message.shape.results;
         const bool again =
@@ -93,8 +94,10 @@ void clear_again(const PassInput& input, const Group& group, const std::set<std:
         edit.item = i;
         edit.tokens_after = std::min<std::uint32_t>(input.tokens[i], 30);
         edit.reason = why;
+        freed += input.tokens[i] - edit.tokens_after;
         edits.push_back(std::move(edit));
     }
+    return freed;
 }
 
 RewriteFunction rewrite_again(const PassInput& input, std::set<std::string> ids) {
@@ -114,29 +117,50 @@ RewriteFunction rewrite_again(const PassInput& input, std::set<std::string> ids)
     };
 }
 
-PassResult superseded(const PassInput& input) {
-    PassResult result;
-    if (!input.tools) return result;
+// A group with calls that were made again later.
+struct Superseded {
+    std::size_t group = 0;
+    std::set<std::string> ids = {};  // of those calls
+    bool whole = false;              // there is nothing else in it
+};
+
+// Newest first.
+std::vector<Superseded> find_superseded(const PassInput& input) {
+    std::vector<Superseded> out;
     std::set<std::string> later;  // calls that worked, in newer groups
-    std::set<std::string> cleared_ids;
-    PlannedEdit dropped;
-    dropped.reason = why;
     for (std::size_t g = input.groups.size(); g-- > 0;) {
         const Group& group = input.groups[g];
         if (input.items[group.first].message.shape.calls.empty() || group.open) continue;
         const Exchange exchange = read_exchange(input, group);
-        std::set<std::string> again;
+        Superseded one{g};
         for (std::size_t n = 0; n < exchange.made.size(); ++n)
-            if (later.contains(exchange.made[n])) again.insert(exchange.ids[n]);
-        if (input.shields[g] == Shield::none && !again.empty()) {
-            if (again.size() == exchange.made.size() && !exchange.says_more)
-                dropped.groups.insert(dropped.groups.begin(), g);
-            else
-                clear_again(input, group, again, result.edits);
-            cleared_ids.insert(again.begin(), again.end());
-        }
+            if (later.contains(exchange.made[n])) one.ids.insert(exchange.ids[n]);
+        one.whole = one.ids.size() == exchange.made.size() && !exchange.says_more;
+        if (input.shields[g] == Shield::none && !one.ids.empty()) out.push_back(std::move(one));
         for (std::size_t n = 0; n < exchange.made.size(); ++n)
             if (!exchange.failed.contains(exchange.ids[n])) later.insert(exchange.made[n]);
+    }
+    return out;
+}
+
+// Oldest first, down to the target.
+PassResult superseded(const PassInput& input) {
+    PassResult result;
+    if (!input.tools) return result;
+    const std::vector<Superseded> all = find_superseded(input);
+    std::set<std::string> cleared_ids;
+    PlannedEdit dropped;
+    dropped.reason = why;
+    std::uint64_t used = input.used;
+    for (auto one = all.rbegin(); one != all.rend() && used > input.target; ++one) {
+        const Group& group = input.groups[one->group];
+        if (!one->whole) {
+            used -= clear_again(input, group, one->ids, result.edits);
+            cleared_ids.insert(one->ids.begin(), one->ids.end());
+            continue;
+        }
+        dropped.groups.push_back(one->group);
+        for (std::size_t i = group.first; i <= group.last; ++i) used -= input.tokens[i];
     }
     if (!dropped.groups.empty()) result.edits.push_back(std::move(dropped));
     result.rewrite = rewrite_again(input, std::move(cleared_ids));
