@@ -160,7 +160,7 @@ void print_table(Output& out, const std::vector<Row>& rows, const Setup& setup) 
         const bool writes = setup.options.prices.fresh > 1;
         table.add({row.name, std::to_string(s.calls), std::to_string(s.tokens),
                    std::to_string(s.cached), std::to_string(s.fresh()),
-                   std::to_string(writes ? s.fresh() : 0), rounded(s.cost, "%.0f"),
+                   std::to_string(writes ? s.written : 0), rounded(s.cost, "%.0f"),
                    rounded(s.cost / std::max(rows.front().sum.cost, 1e-9), "%.3f"),
                    std::to_string(s.largest), std::to_string(s.compactions),
                    s.arguments == 0 ? "-" : rounded(100 * s.kept_share(), "%.2f%%"),
@@ -179,7 +179,7 @@ void write_row(JsonWriter& out, const Row& row, const Setup& setup, double none_
     out.key("conversations").number(s.traces).key("calls").number(s.calls);
     out.key("input_tokens").number(s.tokens).key("cached_tokens").number(s.cached);
     out.key("uncached_tokens").number(s.fresh());
-    out.key("cache_writes").number(writes ? s.fresh() : std::uint64_t{0});
+    out.key("cache_writes").number(writes ? s.written : std::uint64_t{0});
     out.key("cost").number(s.cost).key("cost_ratio").number(s.cost / std::max(none_cost, 1e-9));
     out.key("largest_request").number(s.largest).key("compactions").number(s.compactions);
     out.key("reached_trigger").number(s.reached).key("compacted").number(s.compacted);

@@ -46,8 +46,10 @@ CallCost PromptCache::call(std::span<const CacheBlock> request, double idle_s) {
     }
     if (out.cached < prices_.least_tokens) out.cached = 0;
     out.cached -= out.cached % prices_.step_tokens;
+    if (out.tokens >= prices_.least_tokens) out.written = out.fresh();
     out.cost = static_cast<double>(out.cached) * prices_.cached +
-               static_cast<double>(out.fresh()) * prices_.fresh;
+               static_cast<double>(out.written) * prices_.fresh +
+               static_cast<double>(out.fresh() - out.written);
     last_.assign(request.begin(), request.end());
     return out;
 }
@@ -58,10 +60,17 @@ namespace {
 struct EditFlow {
     double once = 0, each = 0;
 };
+// A call whose first `known` tokens the cache may have.
+double price_of(const PriceList& prices, std::uint64_t tokens, std::uint64_t known) {
+    if (tokens < prices.least_tokens) return static_cast<double>(tokens);
+    const std::uint64_t cached = known < prices.least_tokens ? 0 : std::min(known, tokens);
+    return static_cast<double>(cached) * prices.cached +
+           static_cast<double>(tokens - cached) * prices.fresh;
+}
 EditFlow flow_of(const PriceList& prices, const EditPrice& edit) {
-    const double rest = static_cast<double>(edit.after - std::min(edit.after, edit.kept_prefix));
-    const double less = static_cast<double>(edit.before) - static_cast<double>(edit.after);
-    return {rest * (prices.fresh - prices.cached), less * prices.cached};
+    const double later = price_of(prices, edit.after, edit.after);
+    return {price_of(prices, edit.after, edit.kept_prefix) - later,
+            price_of(prices, edit.before, edit.before) - later};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct PriceList {
     double cached = 0.1;  // a token read from the cache
     double fresh = 1.25;  // a token read anew, with what writing it to the cache costs
     double output = 5;    // a token of the answer
-    std::uint32_t least_tokens = 1024;  // shorter prefixes are not cached
+    std::uint32_t least_tokens = 1024;  // shorter prefixes are neither cached nor written
     std::uint32_t step_tokens = 1;      // a hit is a multiple of this
     std::uint32_t lifetime_s = 300;
 };
@@ -33,6 +33,7 @@ struct CacheBlock {
 
 struct CallCost {
     std::uint64_t tokens = 0, cached = 0;
+    std::uint64_t written = 0;  // to the cache, whether or not that costs more
     double cost = 0;
     std::uint64_t fresh() const { return tokens - cached; }
 };

@@ -283,6 +283,7 @@ private:
         ++sum_.calls;
         sum_.tokens += cost.tokens;
         sum_.cached += cost.cached;
+        sum_.written += cost.written;
         sum_.cost += cost.cost;
         sum_.largest = std::max(sum_.largest, cost.tokens);
         sum_.tokens_per_call.push_back(static_cast<std::uint32_t>(cost.tokens));
@@ -324,6 +325,7 @@ void add(Simulation& sum, const Simulation& one) {
     sum.calls += one.calls;
     sum.tokens += one.tokens;
     sum.cached += one.cached;
+    sum.written += one.written;
     sum.largest = std::max(sum.largest, one.largest);
     sum.cost += one.cost;
     sum.compactions += one.compactions;

@@ -32,7 +32,7 @@ struct SimulateOptions {
 
 // One policy over one trace, or over several: sums.
 struct Simulation {
-    std::uint64_t calls = 0, tokens = 0, cached = 0, largest = 0;
+    std::uint64_t calls = 0, tokens = 0, cached = 0, written = 0, largest = 0;
     double cost = 0;  // in tokens read without a cache
     std::uint64_t compactions = 0, unreachable = 0, invalid = 0;
     std::uint64_t arguments = 0, arguments_kept = 0;

@@ -460,6 +460,25 @@ TEST(prompt_cache, counts_the_common_prefix_in_steps_and_until_it_expires) {
     EXPECT_EQ(cache.call(edited).cached, 1408u);
 }
 
+TEST(prompt_cache, writes_nothing_below_the_least_that_it_takes) {
+    PromptCache cache(*find_prices("anthropic"));
+    const CallCost small = cache.call(std::vector<CacheBlock>{{1, 600}});
+    EXPECT_EQ(small.written, 0u);
+    EXPECT_DOUBLE_EQ(small.cost, 600);
+    const CallCost large = cache.call(std::vector<CacheBlock>{{1, 600}, {2, 1000}});
+    EXPECT_EQ(large.cached, 0u);
+    EXPECT_EQ(large.written, 1600u);
+    EXPECT_DOUBLE_EQ(large.cost, 1600 * 1.25);
+}
+
+TEST(prompt_cache, an_edit_below_the_least_that_is_cached_never_pays) {
+    const PriceList& prices = *find_prices("anthropic");
+    // Each call read 2000 tokens from the cache, and would read 900 without one.
+    EXPECT_GT(calls_to_pay(prices, {2000, 900, 500}), 1e9);
+    // What stays in front is too short to be found in the cache: 5000 are read anew, not 4500.
+    EXPECT_DOUBLE_EQ(calls_to_pay(prices, {6000, 5000, 500}), 5000 * 1.15 / 100);
+}
+
 TEST(prompt_cache, tells_when_an_edit_has_paid_for_itself) {
     const PriceList& prices = *find_prices("anthropic");
     // 1000 tokens less each call; 2000 tokens read anew once.
