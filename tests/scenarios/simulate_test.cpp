@@ -56,7 +56,8 @@ std::uint64_t compactions(const std::string& rule, const SimulateOptions& option
 }
 
 TEST(simulate, asks_what_an_edit_saves_in_money_by_the_models_prices) {
-    const SimulateOptions options = options_of_claude();
+    SimulateOptions options = options_of_claude();
+    options.model.cache_least_tokens = 1;  // or nothing so short would be in the cache
     EXPECT_EQ(compactions("", options), 1u);
     EXPECT_EQ(compactions(R"(,"min_gain":{"dollars":5})", options), 0u);
     EXPECT_EQ(compactions(R"(,"min_gain":{"dollars":0.000001},"pays_within_calls":1000)", options),
