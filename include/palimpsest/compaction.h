@@ -59,13 +59,23 @@ struct Stall {
     std::uint64_t tokens = 0;  // of the view at the last of them
 };
 
+// Tokens that a provider reported for one call; `cached` and `cache_writes` are part of `input`.
+struct Usage {
+    std::uint64_t input = 0, cached = 0, cache_writes = 0, output = 0, reasoning = 0;
+};
+
 struct Occasion {
     ViewTotals totals = {};
+    // The view, without what this turn says, which `totals` count. Good for the call alone. To read
+    // it costs what it is long: triggers are asked at every turn.
+    std::span<const Item> items = {};
     Budget budget = {};
     ModelFacts model = {};
     std::span<const Message> preamble = {};
-    // What the provider last reported for this conversation: tokens of request and answer.
+    // What the provider last reported for this conversation: tokens of request and answer. None
+    // when the view was edited since.
     std::optional<std::uint64_t> reported_tokens = {};
+    std::optional<Usage> usage = {};  // the same in its parts
     Time now = {};
     Stall stall = {};
     bool explicitly = false;  // someone asked for it
@@ -129,7 +139,9 @@ public:
 // beyond that is ignored.
 enum class Shield : std::uint8_t { none, stays, kept, verbatim };
 
-// What a pass looks at. Groups that earlier passes dropped or folded are not in it any more.
+// What a pass looks at. Groups that earlier passes dropped or folded are not in it any more. All of
+// it is good for the call of the pass, `items` and `tools` also for its rewrite, which comes later:
+// what else that needs it must copy.
 struct PassInput {
     std::span<const Item> items = {};      // the whole view, in the order it is sent
     std::span<const Group> groups = {};    // what is left of it; indices into `items`
@@ -198,9 +210,13 @@ struct OwnTrigger {
     std::string name = {};
     TriggerFunction is_due = {};
 };
+// Names must be new (neither a built-in's nor "any", "all", "hard", "soft") and functions not
+// empty: Memory::open fails otherwise.
 struct Extensions {
     std::vector<OwnPass> passes = {};
     std::vector<OwnTrigger> triggers = {};
+    // Groups with an item of which it says yes keep their bytes, under every policy.
+    std::function<bool(const Item&)> protect = {};
 };
 
 // ---- boundaries ---------------------------------------------------------------------------------

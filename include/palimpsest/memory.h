@@ -283,10 +283,6 @@ struct Begun {
     std::chrono::steady_clock::time_point ready = {};  // when begin ended
 };
 
-struct Usage {
-    std::uint64_t input = 0, cached = 0, cache_writes = 0, output = 0, reasoning = 0;
-};
-
 struct Answer {
     Message message = {};
     Usage usage = {};

@@ -113,6 +113,7 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     now.items = outline.items;
     if (outline.items.data() != input.items.data()) {
         now.facts = {};
+        now.occasion.items = outline.items;
         now.occasion.totals = totals_of(outline.items);
     }
     PlanDraft draft(now, policy);
@@ -248,6 +249,7 @@ void run_passes(Outline& outline, PlanInput input, const Policy& policy, const D
         const bool met = target && outline.used <= *target && counts_things(due.trigger);
         if (!counts || !outline.refusal.empty() || (outline.used >= before && !met)) return;
         Occasion now = input.occasion;
+        now.items = outline.items;
         now.totals = totals_of(outline.items);
         if (find_due(policy, now).trigger != due.trigger) return;
         // As in choose_target(), which the same policy asked again would begin with.
@@ -267,6 +269,7 @@ void run_counts_due(Outline& outline, const PlanInput& input, const Policy& poli
                     std::string last) {
     for (int round = 0; outline.refusal.empty() && round < rounds_max; ++round) {
         Occasion now = input.occasion;
+        now.items = outline.items;
         now.totals = totals_of(outline.items);
         const Due next = due_in(policy.hard, Level::hard, now);
         if (next.level == Level::none || next.trigger == last || !counts_things(next.trigger))
@@ -400,11 +403,14 @@ bool is_by_choice(const Policy& policy, const Due& due, const Occasion& asked) {
 }
 
 Plan make_plan(const PlanInput& input, const Policy& policy) {
-    return make_plan(input, policy, find_due(policy, input.occasion));
+    Occasion occasion = input.occasion;
+    occasion.items = input.items;
+    return make_plan(input, policy, find_due(policy, occasion));
 }
 
 Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     PlanInput input = asked;
+    input.occasion.items = asked.items;
     input.occasion.budget = budget_under(given, asked.occasion.budget);
     const Budget& budget = input.occasion.budget;
     const bool gentle = is_gentle(given, due, input.occasion, budget.used(input.occasion.totals));

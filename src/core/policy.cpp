@@ -294,7 +294,9 @@ Result<std::string> expand_policy(std::string_view json) {
 Result<Policy> parse_policy(std::string_view json, const Extensions& extensions) {
     PAL_TRY(general, expand_policy(json));
     PAL_TRY(document, parse_json(general));
-    return read_general(document.root(), extensions);
+    PAL_TRY(policy, read_general(document.root(), extensions));
+    policy.protect.predicate = extensions.protect;
+    return policy;
 }
 
 std::string_view choose_policy(const PolicyLevels& levels) {

@@ -71,6 +71,9 @@ struct Policy {
 
 Result<Policy> parse_policy(std::string_view json, const Extensions& extensions = {});
 
+// Whether every name is new and every function there.
+Result<void> check_extensions(const Extensions& extensions);
+
 // The same policy in the general form, as JSON. Fails as parse_policy does.
 Result<std::string> expand_policy(std::string_view json);
 

@@ -190,6 +190,7 @@ private:
     Occasion occasion(const Item& next) const {
         Occasion out;
         out.totals = totals_;
+        out.items = items_;
         out.budget = options_.budget;
         out.model = options_.model;
         out.preamble = trace_.preamble;

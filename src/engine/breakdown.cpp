@@ -48,7 +48,7 @@ Result<TokenBreakdown> Memory::breakdown(const ConversationId& name,
     PAL_TRY(sent, sent_beside(*state_, header, footing.calls, options.model, options.tools));
     const HotViewPtr measured = state_->measures->view(sent.model, footing.view);
     const ViewTotals& totals = measured->totals;
-    Occasion occasion = make_occasion(*state_, totals, footing.calls, sent.beside());
+    Occasion occasion = make_occasion(*state_, totals, footing.calls, sent.beside(measured->items));
     PAL_TRY(in_force, policy_of(*state_, header, options.policy));
     if (in_force.policy) occasion.budget = budget_under(*in_force.policy, occasion.budget);
     const Budget& budget = occasion.budget;

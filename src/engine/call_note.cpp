@@ -99,8 +99,10 @@ Result<CallState> read_calls(Store& store, const Header& header, Seq upto) {
         const auto& note = std::get<NoteEntry>(entry.body);
         const auto usage = read_usage_note(note);
         const std::uint64_t told = usage ? usage->input + usage->output : 0;
-        if (told > 0 && entry.seq > header.basis && !state.reported_tokens)
+        if (told > 0 && entry.seq > header.basis && !state.reported_tokens) {
             state.reported_tokens = told;
+            state.usage = *usage;
+        }
         if (note.kind != "call") continue;
         PAL_TRY(texts, texts_in(entry));
         state.texts = std::move(texts);

@@ -74,7 +74,9 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
     Occasion occasion;
     occasion.totals = totals;
     occasion.preamble = beside.preamble;
+    occasion.items = beside.items;
     occasion.reported_tokens = calls.reported_tokens;
+    if (calls.reported_tokens) occasion.usage = calls.usage;
     occasion.stall = calls.stall;
     occasion.now = state.clock();
     Budget& budget = occasion.budget;

@@ -20,6 +20,7 @@ namespace palimpsest {
 struct Beside {
     std::string_view model = {}, tools = {}, parameters = {};
     std::span<const Message> preamble = {};
+    std::span<const Item> items = {};  // the view itself, for triggers that look at it
 };
 
 // Reads sums only, of a view that was counted for the model (measure.h); `now` is the clock's.

@@ -112,7 +112,8 @@ private:
 
     Result<std::optional<Planned>> plan(const View& view, const CallState& calls, const Sent& sent,
                                         const PolicyInForce& in_force) {
-        const Occasion occasion = make_occasion(state_, view.totals, calls, sent.beside());
+        const Occasion occasion =
+            make_occasion(state_, view.totals, calls, sent.beside(view.items));
         const Due due = find_due(*in_force.policy, occasion);
         if (due.level == Level::none) return std::nullopt;
         return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});

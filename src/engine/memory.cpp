@@ -122,6 +122,7 @@ Memory& Memory::operator=(Memory&&) noexcept = default;
 Memory::~Memory() = default;
 
 Result<Memory> Memory::open(std::string_view store_url, MemoryOptions options) {
+    PAL_CHECK(check_extensions(options.extensions));
     PAL_TRY(store, open_store(store_url, options.store));
     return Memory(std::move(store), std::move(options));
 }

@@ -59,7 +59,8 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
     PAL_TRY(footing, footing_of(state, header));
     PAL_TRY(sent, sent_beside(state, header, footing.calls, options.model));
     const HotViewPtr measured = state.measures->view(sent.model, footing.view);
-    Occasion occasion = make_occasion(state, measured->totals, footing.calls, sent.beside());
+    Occasion occasion =
+        make_occasion(state, measured->totals, footing.calls, sent.beside(measured->items));
     occasion.explicitly = true;
     bound_window(occasion.budget, options.window);
     Due due = find_due(*in_force.policy, occasion);
@@ -90,7 +91,7 @@ Result<View> preview(Memory::State& state, const View& usual, const PolicyInForc
     PAL_TRY(calls, read_calls(*state.store, usual.header, usual.seq));
     PAL_TRY(sent, sent_beside(state, usual.header, calls, options.model));
     const View view = recounted(state.measures->tokenizer(sent.model), usual);
-    Occasion occasion = make_occasion(state, view.totals, calls, sent.beside());
+    Occasion occasion = make_occasion(state, view.totals, calls, sent.beside(view.items));
     bound_window(occasion.budget, options.window);
     const Due due = find_due(*in_force.policy, occasion);
     if (due.level == Level::none) return view;
@@ -169,8 +170,9 @@ Result<Begun> Memory::shrink(const Begun& begun) {
         const Header& header = footing.view->header;
         PAL_TRY(in_force, policy_for(*state_, header, begun.policy));
         const HotViewPtr measured = state_->measures->view(begun.model, footing.view);
-        Occasion occasion = make_occasion(*state_, measured->totals, footing.calls,
-                                          {begun.model, begun.tools, {}, begun.preamble});
+        Occasion occasion =
+            make_occasion(*state_, measured->totals, footing.calls,
+                          {begun.model, begun.tools, {}, begun.preamble, measured->items});
         occasion.overflow = true;
         const Planned planned = plan_compaction(
             *state_, measured->view(), occasion, in_force, find_due(*in_force.policy, occasion),

@@ -24,7 +24,7 @@ struct Sent {
     std::string model = {}, tools = {};
     std::vector<Message> preamble = {};
 
-    Beside beside() const { return {model, tools, {}, preamble}; }
+    Beside beside(std::span<const Item> view) const { return {model, tools, {}, preamble, view}; }
 };
 // As the newest call had it, but for a model and tools that are named here. Before the first call:
 // as the conversation and its agent say.

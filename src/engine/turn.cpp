@@ -235,16 +235,13 @@ private:
 
     bool is_due_after_rewind(const Attempt& attempt) const {
         if (!attempt.in_force.policy) return false;
-        const Tokenizer& tokenizer = state_.measures->tokenizer(request_.model);
+        const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
         ViewTotals totals;
-        for (const Item& item : state_.measures->view(request_.model, attempt.before.view)->items)
+        for (const Item& item : measured->items)
             if (item.range.from <= *attempt.heard.rewind_to) add_item(totals, item);
-        for (const Said& one : attempt.heard.said)
-            add_item(totals, recounted(tokenizer, item_of(one, {})));
-        const Occasion occasion =
-            make_occasion(state_, totals, attempt.calls,
-                          {request_.model, request_.tools, request_.parameters, attempt.preamble});
-        return find_due(*attempt.in_force.policy, occasion).level != Level::none;
+        const auto left = std::span<const Item>(measured->items).first(totals.messages);
+        return find_due(*attempt.in_force.policy, occasion_of(left, totals, attempt)).level !=
+               Level::none;
     }
 
     // False: this turn was begun before, and what it took back then is gone already.
@@ -282,19 +279,21 @@ private:
         return {};
     }
 
-    Occasion occasion_of(const HotView& measured, const Attempt& attempt) const {
+    // `totals` of the view, to which what is said now is added.
+    Occasion occasion_of(std::span<const Item> view, ViewTotals totals,
+                         const Attempt& attempt) const {
         const Tokenizer& tokenizer = state_.measures->tokenizer(request_.model);
-        ViewTotals totals = measured.totals;
         for (const Said& one : attempt.heard.said)
             add_item(totals, recounted(tokenizer, item_of(one, {})));
         return make_occasion(
             state_, totals, attempt.calls,
-            {request_.model, request_.tools, request_.parameters, attempt.preamble});
+            {request_.model, request_.tools, request_.parameters, attempt.preamble, view});
     }
 
     Due find_due_now(const Attempt& attempt) const {
         const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
-        return find_due(*attempt.in_force.policy, occasion_of(*measured, attempt));
+        return find_due(*attempt.in_force.policy,
+                        occasion_of(measured->items, measured->totals, attempt));
     }
 
     // Gives what is planned on: the view with what is said now.
@@ -303,8 +302,9 @@ private:
         const SummaryWait patience{mood.may_ask ? state_.summary_deadline : Duration::zero()};
         View view =
             view_with(*measured, state_.measures->tokenizer(request_.model), attempt.heard.said);
-        attempt.planned = plan_compaction(state_, view, occasion_of(*measured, attempt),
-                                          attempt.in_force, due, patience);
+        attempt.planned =
+            plan_compaction(state_, view, occasion_of(measured->items, measured->totals, attempt),
+                            attempt.in_force, due, patience);
         const Plan& plan = attempt.planned->plan;
         note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);
         return view;

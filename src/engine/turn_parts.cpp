@@ -178,6 +178,7 @@ std::string note_usage(Memory::State& state, const Begun& begun, const Usage& us
                        CallState& calls) {
     if (usage.input == 0) return "";
     calls.reported_tokens = usage.input + usage.output;
+    calls.usage = usage;
     const ModelSpec& model = state.models->find(begun.model);
     // The first call of a conversation, and the first after an edit, have nothing to hit.
     const bool could_hit = model.cache.least_tokens > 0 &&
@@ -214,8 +215,9 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
         state.policies->choose({.request = begun.policy, .conversation = done.header.policy});
     if (state.background && in_force && in_force->policy) {
         const HotViewPtr measured = state.measures->view(begun.model, now);
-        const Occasion occasion = make_occasion(state, measured->totals, calls,
-                                                {begun.model, begun.tools, {}, begun.preamble});
+        const Occasion occasion =
+            make_occasion(state, measured->totals, calls,
+                          {begun.model, begun.tools, {}, begun.preamble, measured->items});
         finished.summary_due = find_due(*in_force->policy, occasion).level != Level::none;
         if (finished.summary_due) (void)put_job(state, done.header, in_force->text, begun.model);
     }

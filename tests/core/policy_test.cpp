@@ -212,45 +212,6 @@ TEST(request_policy, maps_openais_fields) {
         "fail");
 }
 
-TEST(extensions, a_users_own_pass_and_trigger_are_plain_functions) {
-    Extensions own;
-    own.triggers.push_back({"crowded", [](const Occasion& o) { return o.totals.messages > 5; }});
-    own.passes.push_back({"drop_first", [](const PassInput&) {
-                              PassResult result;
-                              result.edits.push_back(
-                                  {Treatment::dropped, {0, 9}, 0, 0, "first", {}});
-                              return result;
-                          }});
-    const auto policy =
-        parse_policy(R"({"triggers":{"crowded":true},"passes":[{"pass":"drop_first"}]})", own);
-    ASSERT_TRUE(policy) << policy.error().message;
-    const std::vector<Item> items = ten_messages();
-    PlanInput input;
-    input.items = items;
-    input.occasion.totals = totals_of(items);
-    const Plan plan = make_plan(input, *policy);
-    EXPECT_EQ(plan.trigger, "crowded");
-    // Until it is not crowded any more: five are left.
-    EXPECT_EQ(plan.tokens_after, 50u);
-    // The newest group was asked for too; no pass may take it.
-    for (const Edit& edit : plan.edits) EXPECT_LE(edit.range.to, Seq{5});
-    EXPECT_FALSE(parse_policy(R"({"passes":[{"pass":"drop_first"}]})"));
-}
-
-TEST(extensions, a_predicate_protects) {
-    auto policy =
-        parse_policy(R"({"triggers":{"messages":3},"passes":[{"pass":"keep_last","messages":2}]})");
-    policy->protect.predicate = [](const Item& item) { return item.range.from == Seq{4}; };
-    const std::vector<Item> items = ten_messages();
-    PlanInput input;
-    input.items = items;
-    input.occasion.totals = totals_of(items);
-    const Plan plan = make_plan(input, *policy);
-    ASSERT_EQ(plan.edits.size(), 2u);
-    EXPECT_EQ(plan.edits[0].range, (Range{Seq{1}, Seq{3}}));
-    EXPECT_EQ(plan.edits[1].range, (Range{Seq{5}, Seq{8}}));
-}
-
 TEST(plan, tells_what_an_edit_costs_in_the_cache) {
     const auto policy =
         parse_policy(R"({"triggers":{"messages":3},"passes":[{"pass":"keep_last","messages":2}]})");
