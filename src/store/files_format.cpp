@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/wire.h"
 #include "store/port_fields.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 namespace {
@@ -302,7 +303,7 @@ void fold_frame(LogState& state, const LogFrame& frame) {
         seq = seq + 1;
     }
     header.updated = header.accessed = frame.run->now;
-    header.expires = header.ttl ? std::optional(frame.run->now + *header.ttl) : std::nullopt;
+    put_off_expiry(header, frame.run->now);
 }
 
 }  // namespace palimpsest

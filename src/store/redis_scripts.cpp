@@ -208,14 +208,17 @@ if shares and not h[13] then
     put('tree', '2')
   end
 end
-if ttl then put('expires', num(now + ttl)) end
+-- As put_off_expiry() does it.
+local expires = ttl and now + ttl
+if ttl and ttl == h[9] and h[8] then expires = math.max(expires, tonumber(h[8])) end
+if ttl then put('expires', num(expires)) end
 -- The server itself forgets a conversation without forks an hour after it has expired.
 local native = tonumber(h[10] or '0') or 0
-if ttl and not tree and (fresh or now + ttl > native) then
+if ttl and not tree and (fresh or expires > native) then
   local slack = math.max(60000, math.floor(ttl / 10))
-  put('native', num(now + ttl + slack))
+  put('native', num(expires + slack))
   redis.call('HSET', H, unpack(set))
-  local keep = num(ttl + slack + 3600000)
+  local keep = num(expires - now + slack + 3600000)
   for _, key in ipairs(keys_of(uid, shares)) do redis.call('PEXPIRE', key, keep) end
   redis.call('PEXPIRE', N, keep)
 else
@@ -236,7 +239,7 @@ if patched or A[18] ~= uid .. ':' .. h[6] then
   return {A[1], 'ok', num(first), num(last), hot, cold, num(now)}
 end
 local hot = {uid, num(last), basis, num(messages), h[5], h[6], count > 0 and num(now) or h[7],
-             num(now), ttl and num(now + ttl) or '-', ttl or '-'}
+             num(now), ttl and num(expires) or '-', ttl or '-'}
 return {A[1], 'ok', num(first), num(last), table.concat(hot, ' '), false, num(now)}
 )lua";
 

@@ -1,5 +1,6 @@
 #include "store/rules.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/ids.h"
@@ -154,7 +155,15 @@ Header new_header(const ConversationId& name, const LogId& log, const Batch& bat
     return header;
 }
 
+void put_off_expiry(Header& header, Time now) {
+    if (!header.ttl)
+        header.expires.reset();
+    else
+        header.expires = std::max(header.expires.value_or(Time{}), now + *header.ttl);
+}
+
 Result<void> apply_batch(Header& header, const Batch& batch, Time now) {
+    const std::optional<Duration> ttl_before = header.ttl;
     if (!batch.patch.empty()) PAL_CHECK(apply_patch(header, batch.patch));
     const bool fresh = header.created == now;
     for (const Draft& draft : batch.entries) {
@@ -164,7 +173,8 @@ Result<void> apply_batch(Header& header, const Batch& batch, Time now) {
     }
     if (!batch.patch.empty() || !batch.entries.empty()) header.updated = now;
     header.accessed = now;
-    header.expires = header.ttl ? std::optional(now + *header.ttl) : std::nullopt;
+    if (header.ttl != ttl_before) header.expires.reset();
+    put_off_expiry(header, now);
     if (batch.stamp) {
         if (fresh) header.created = batch.stamp->created;
         header.updated = batch.stamp->updated;

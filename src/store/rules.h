@@ -37,7 +37,10 @@ Result<void> check_fork(const Header& parent, const ConversationId& child, const
 
 // The header that a batch creates, before its patch and its entries are applied.
 Header new_header(const ConversationId& name, const LogId& log, const Batch& batch, Time now);
-// The header after the batch. Fails as apply_patch does; `header` is then unchanged.
+// An access at `now`. While the clock is behind, the expiry stays: nothing is removed early.
+void put_off_expiry(Header& header, Time now);
+// The header after the batch; a ttl that it changes counts from `now`. Fails as apply_patch does;
+// `header` is then unchanged.
 Result<void> apply_batch(Header& header, const Batch& batch, Time now);
 
 // Expired is expired at that very millisecond.

@@ -163,6 +163,7 @@ Result<Appended> ModelStore::append(const ConversationId& name, const Batch& bat
     if (patch.title) header.title = *patch.title;
     if (patch.system_prompt) header.system_prompt = *patch.system_prompt;
     if (patch.policy) header.policy = *patch.policy;
+    if (patch.ttl && *patch.ttl != header.ttl) header.expires.reset();
     if (patch.ttl) header.ttl = *patch.ttl;
     if (!patch.empty()) ++header.revision;
     const Seq first = header.end + 1;
@@ -176,8 +177,10 @@ Result<Appended> ModelStore::append(const ConversationId& name, const Batch& bat
     }
     if (!patch.empty() || !batch.entries.empty()) header.updated = clock_();
     header.accessed = clock_();
-    header.expires.reset();
-    if (header.ttl) header.expires = header.accessed + *header.ttl;
+    if (header.ttl)
+        header.expires = std::max(header.expires.value_or(Time{}), header.accessed + *header.ttl);
+    else
+        header.expires.reset();
     if (!batch.key.empty()) next.keys[batch.key] = {batch.digest, first, header.end};
     logs_[header.log] = next;
     return Appended{first, header.end, header, false, existing == nullptr};

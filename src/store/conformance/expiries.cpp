@@ -70,6 +70,28 @@ constexpr ConformanceCheck checks[] = {
          must(store->head(named("a")));
      },
      CheckNeeds::clock},
+    {"a_clock_that_is_behind_brings_no_expiry_forward",
+     [](Probe& store) {
+         const Header first = brief(store, "a");
+         store.advance(-1h);
+         const Batch same_ttl = patches({.ttl = std::optional<Duration>(10s)});
+         for (const Batch& batch : {says({"2"}), Batch{}, same_ttl})
+             equal(must(store->append(named("a"), batch)).header.expires, first.expires);
+         store.advance(1h);
+         equal(texts(store, "a"), Texts{"1", "2"});
+         store.advance(10s);
+         refused(store->head(named("a")), ErrorCode::not_found);
+     },
+     CheckNeeds::clock},
+    {"a_changed_time_to_live_counts_from_now",
+     [](Probe& store) {
+         const Header first = brief(store, "a");
+         store.advance(1s);
+         const Batch shorter = patches({.ttl = std::optional<Duration>(2s)});
+         equal(must(store->append(named("a"), shorter)).header.expires,
+               std::optional(first.created + 3s));
+     },
+     CheckNeeds::clock},
     {"looking_does_not_put_the_expiry_off",
      [](Probe& store) {
          const LogId a = brief(store, "a").log;
