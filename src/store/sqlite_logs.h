@@ -76,10 +76,21 @@ Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now);
 Result<Receipt> erase_damaged_log(SqliteDatabase& db, const StoredLog& stored, Time now);
 
 // Writes a header whose checksum is wrong anew: what its entries tell, and for the rest what
-// stands there, where it can be what it must be. `internal`: it cannot be told, nothing is changed.
-Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored);
+// stands there, where it can be what it must be. A time to live that nothing confirms is not
+// believed: the store's takes its place. `internal`: it cannot be told, nothing is changed.
+struct MendTerms {
+    Time now = {};
+    std::optional<Duration> ttl = {};  // the store's, of conversations that bring none
+};
+struct MendedLog {
+    LogRow row = {};
+    std::string ttl_note = {};  // what became of its time to live, where that is not as it was
+};
+Result<MendedLog> mend_log(SqliteDatabase& db, const StoredLog& stored, const MendTerms& terms);
+// Where pages are damaged, as far as they can be read. A fork comes after what it was forked from.
+std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db);
 // All that are damaged; one finding for each that was mended.
-Result<std::vector<Finding>> mend_logs(SqliteDatabase& db);
+Result<std::vector<Finding>> mend_logs(SqliteDatabase& db, const MendTerms& terms);
 
 // Logs that have expired, at most `limit`.
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);

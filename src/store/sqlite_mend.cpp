@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/metadata.h"
+#include "store/rules.h"
 #include "store/sqlite_logs.h"
 
 namespace palimpsest {
@@ -64,8 +65,30 @@ Result<void> derive_head(SqliteDatabase& db, LogRow& row, const std::optional<En
     header.updated = header.accessed = last ? last->at : header.created;
     // Higher than any that it had, also where the row of the old one is lost.
     header.epoch = std::max(header.epoch + 1, static_cast<std::uint64_t>(to_ms(header.updated)));
-    header.expires = header.ttl ? std::optional(header.updated + *header.ttl) : std::nullopt;
     return {};
+}
+
+// The other half, where it is right, has the time that the last access set by it.
+bool ttl_is_confirmed(const StoredLog& stored) {
+    const Header& header = stored.row.header;
+    if (stored.cold_right) return true;
+    if (!stored.head_right || header.expires.has_value() != header.ttl.has_value()) return false;
+    return !header.ttl || *header.expires == header.accessed + *header.ttl;
+}
+
+// Gives the note of it. Times that its entries bring may be long past: it counts from now.
+std::string derive_expiry(Header& header, const StoredLog& stored, const MendTerms& terms) {
+    const bool confirmed = ttl_is_confirmed(stored);
+    if (confirmed && stored.head_right) return "";
+    if (!confirmed && !header.name.id.empty()) header.ttl = terms.ttl;
+    header.expires.reset();
+    put_off_expiry(header, terms.now);
+    const std::string length =
+        header.ttl ? std::to_string(header.ttl->count() / 1000) + " s" : "none";
+    if (!confirmed)
+        return "; nothing confirms the time to live that stood there, so it has the store's (" +
+               length + "), from now on: set it anew where it had another";
+    return header.ttl ? "; its time to live (" + length + ") counts from now" : "";
 }
 
 Result<void> write(SqliteDatabase& db, const LogRow& row) {
@@ -76,7 +99,8 @@ Result<void> write(SqliteDatabase& db, const LogRow& row) {
     return insert_head(db, row);
 }
 
-// Where pages are damaged, as far as they can be read. A fork comes after what it was forked from.
+}  // namespace
+
 std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db) {
     std::vector<std::int64_t> numbers;
     SqliteQuery query = db.query("SELECT log FROM log ORDER BY log");
@@ -85,10 +109,9 @@ std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db) {
     return numbers;
 }
 
-}  // namespace
-
-Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored) {
-    LogRow row = stored.row;
+Result<MendedLog> mend_log(SqliteDatabase& db, const StoredLog& stored, const MendTerms& terms) {
+    MendedLog mended{.row = stored.row};
+    LogRow& row = mended.row;
     PAL_TRY(agree, tables_agree(db, stored));
     if (!agree) return beyond_mending(row, "its tables do not say the same of it");
     PAL_TRY(first, outer_entry(db, row, false));
@@ -97,21 +120,23 @@ Result<LogRow> mend_log(SqliteDatabase& db, const StoredLog& stored) {
     PAL_CHECK(check_parent(db, row));
     if (!stored.cold_right) derive_cold(row.header);
     if (!stored.head_right) PAL_CHECK(derive_head(db, row, last));
+    mended.ttl_note = derive_expiry(row.header, stored, terms);
     PAL_CHECK(write(db, row));
-    return row;
+    return mended;
 }
 
-Result<std::vector<Finding>> mend_logs(SqliteDatabase& db) {
+Result<std::vector<Finding>> mend_logs(SqliteDatabase& db, const MendTerms& terms) {
     std::vector<Finding> mended;
     for (const std::int64_t number : numbers_of_logs(db)) {
         const auto stored = find_stored_log(db, number);
         if (!stored || !*stored || (*stored)->whole()) continue;
-        const auto row = mend_log(db, **stored);
-        if (!row && row.error().code != ErrorCode::internal) return std::unexpected(row.error());
-        if (row)
-            mended.push_back({"mended", where_is(*row),
+        const auto log = mend_log(db, **stored, terms);
+        if (!log && log.error().code != ErrorCode::internal) return std::unexpected(log.error());
+        if (log)
+            mended.push_back({"mended", where_is(log->row),
                               "its header was damaged and is made from its entries; look at what "
-                              "they do not tell: its id, title, owner and metadata"});
+                              "they do not tell: its id, title, owner and metadata" +
+                                  log->ttl_note});
     }
     return mended;
 }

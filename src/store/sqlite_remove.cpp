@@ -222,8 +222,8 @@ Result<Receipt> erase_log(SqliteDatabase& db, const LogRow& row, Time now) {
 Result<Receipt> erase_damaged_log(SqliteDatabase& db, const StoredLog& stored, Time now) {
     PAL_TRY(fork, largest_fork(db, stored.row.header.log));
     if (fork) {
-        PAL_TRY(mended, mend_log(db, stored));
-        return erase_log(db, mended, now);
+        PAL_TRY(mended, mend_log(db, stored, {.now = now}));
+        return erase_log(db, mended.row, now);
     }
     // Its labels are not those that its metadata tells.
     PAL_CHECK(delete_where_log(db, "DELETE FROM label WHERE log = ?", stored.row));

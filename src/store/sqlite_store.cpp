@@ -299,7 +299,7 @@ Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
         known_.forget();
         PAL_CHECK(db.execute("REINDEX"));
-        PAL_TRY(done, mend_logs(db));
+        PAL_TRY(done, mend_logs(db, {options_.clock(), options_.ttl}));
         mended = std::move(done);
         return {};
     };

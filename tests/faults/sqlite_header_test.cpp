@@ -101,6 +101,43 @@ TEST_F(SqliteHeader, that_is_damaged_is_made_from_its_entries_when_asked) {
     EXPECT_TRUE(open_good(folder_.url())->append({"t", "b"}, batch_of("four")));
 }
 
+TEST_F(SqliteHeader, that_is_made_anew_gives_old_words_their_whole_time_to_live) {
+    const Time now = system_now();
+    Batch batch = batch_of("imported");
+    batch.entries[0].at = now - std::chrono::years(2);
+    const std::string url = folder_.url() + "?ttl=30d";
+    ASSERT_TRUE(open_good(url)->append({"t", "old"}, batch));
+    damage("DELETE FROM head WHERE log = (SELECT log FROM log WHERE name = 'old')");
+    const auto store = open_good(url, {.clock = [&] { return now; }});
+    const CheckReport report = *store->repair({});
+    EXPECT_NE(report.findings.at(0).message.find("counts from now"), std::string::npos);
+    EXPECT_EQ(*store->sweep(100), 0U);
+    const auto header = store->head(ConversationId{"t", "old"});
+    ASSERT_TRUE(header) << header.error().message;
+    EXPECT_EQ(header->expires, now + std::chrono::days(30));
+}
+
+TEST_F(SqliteHeader, that_is_damaged_keeps_only_a_time_to_live_that_its_other_half_confirms) {
+    const Time now = system_now();
+    const auto right_clock = [&] { return now; };
+    for (const char* name : {"a", "b"}) {
+        Batch batch;
+        batch.patch.ttl = std::chrono::days(7);
+        ASSERT_TRUE(open_good(folder_.url(), {.clock = right_clock})->append({"t", name}, batch));
+    }
+    damage("UPDATE log SET title = 'x' WHERE name = 'a'");
+    damage("UPDATE log SET ttl = 1 WHERE name = 'b'");
+    const auto store = open_good(folder_.url() + "?ttl=30d", {.clock = right_clock});
+    const CheckReport report = *store->repair({});
+    ASSERT_EQ(report.findings.size(), 2U);
+    const std::string told = "nothing confirms the time to live";
+    EXPECT_EQ(report.findings[0].message.find(told), std::string::npos);
+    EXPECT_NE(report.findings[1].message.find(told), std::string::npos);
+    EXPECT_EQ(store->head(ConversationId{"t", "a"})->ttl, std::chrono::days(7));
+    EXPECT_EQ(store->head(ConversationId{"t", "b"})->ttl, std::chrono::days(30));
+    EXPECT_EQ(store->append({"t", "b"}, batch_of("four"))->last, Seq{4});
+}
+
 TEST_F(SqliteHeader, whose_first_entry_is_lost_too_is_not_made_up) {
     damage(damages_[0]);
     damage("DELETE FROM entry WHERE seq = 1 AND log = (SELECT log FROM log WHERE name = 'b')");
