@@ -57,6 +57,17 @@ Result<void> check_folder(const std::string& path) {
                 "store");
 }
 
+// A copy of a folder into itself would never end.
+Result<void> check_outside(const std::string& store, const std::string& path) {
+    std::error_code error;
+    const fs::path from = fs::weakly_canonical(fs::absolute(store, error), error);
+    const fs::path to = fs::weakly_canonical(fs::absolute(path, error), error);
+    if (error) return fail(code_of_errno(error.value()), path + ": " + error.message());
+    if (std::ranges::mismatch(from, to).in1 != from.end()) return {};
+    return fail(ErrorCode::invalid_request,
+                path + " lies inside the store " + store + "; name a folder outside of it", "path");
+}
+
 // All of it, synced. Not by std::filesystem, which says EIO of a disk that is full.
 Result<void> copy_folder(const std::string& from, const std::string& to) {
     PAL_CHECK(make_folder(to));
@@ -254,6 +265,7 @@ Result<void> FilesStore::backup(const std::string& path) {
     std::error_code error;
     if (fs::exists(path, error))
         return fail(ErrorCode::conflict, path + " exists; name a folder that does not");
+    PAL_CHECK(check_outside(options_.path, path));
     const std::string fresh = path + ".new";
     fs::remove_all(fresh, error);
     // Nobody writes meanwhile; readers go on.
