@@ -104,26 +104,65 @@ Result<void> add_unlisted(Invocation& call, const std::function<bool(const Heade
     return {};
 }
 
+using Visit = std::function<Result<void>(const Header&)>;
+Result<void> each_listed(Invocation& call, std::optional<std::string> owner, const Visit& visit) {
+    ListQuery query{.tenant = call.settings.tenant, .owner = std::move(owner)};
+    query.newest_first = false;
+    do {
+        PAL_TRY(page, call.memory->list(query));
+        for (const Header& header : page.headers) PAL_CHECK(visit(header));
+        query.after = page.next;
+    } while (!query.after.empty());
+    return {};
+}
+
+// Whether the one that is listed without an owner has a header that says so. Nothing: it is gone.
+Result<std::optional<bool>> is_readable(Invocation& call, const ConversationId& name) {
+    const auto header = call.memory->head(name);
+    if (header) return true;
+    if (header.error().code == ErrorCode::not_found) return std::nullopt;
+    if (header.error().code == ErrorCode::unavailable) return std::unexpected(header.error());
+    return false;
+}
+
+// What is damaged says no owner: it is chosen where the index of owners still has it, unless its
+// age is asked for too, which nobody knows. Any other may be the owner's as well, so it is named.
+Result<void> add_damaged(Invocation& call, const std::string& owner, bool by_age, Chosen& chosen) {
+    std::vector<ConversationId> indexed;
+    PAL_CHECK(each_listed(call, owner, [&](const Header& header) -> Result<void> {
+        if (header.owner.empty()) indexed.push_back(header.name);
+        return {};
+    }));
+    return each_listed(call, std::nullopt, [&](const Header& header) -> Result<void> {
+        if (!header.owner.empty()) return {};
+        PAL_TRY(readable, is_readable(call, header.name));
+        if (!readable || *readable) return {};
+        const bool by_index = std::ranges::find(indexed, header.name) != indexed.end();
+        if (by_index && !by_age)
+            chosen.names.push_back(header.name);
+        else
+            chosen.unread.push_back(header.name.id);
+        return {};
+    });
+}
+
 // Names first, all of them: erasing while paging would move the pages.
 Result<Chosen> chosen_conversations(Invocation& call) {
-    ListQuery query{.tenant = call.settings.tenant, .owner = call.arguments.get("owner")};
-    query.newest_first = false;
+    const std::optional<std::string> owner = call.arguments.get("owner");
     std::optional<Time> before;
     if (const auto age = call.arguments.get("older-than")) {
         PAL_TRY(duration, parse_duration(*age));
         before = system_now() - duration;
     }
     const auto fits = [&](const Header& header) {
-        return (!query.owner || header.owner == *query.owner) &&
-               (!before || header.updated < *before);
+        return (!owner || header.owner == *owner) && (!before || header.updated < *before);
     };
     Chosen chosen;
-    do {
-        PAL_TRY(page, call.memory->list(query));
-        for (const Header& header : page.headers)
-            if (fits(header)) chosen.names.push_back(header.name);
-        query.after = page.next;
-    } while (!query.after.empty());
+    PAL_CHECK(each_listed(call, owner, [&](const Header& header) -> Result<void> {
+        if (fits(header)) chosen.names.push_back(header.name);
+        return {};
+    }));
+    if (owner) PAL_CHECK(add_damaged(call, *owner, before.has_value(), chosen));
     PAL_CHECK(add_unlisted(call, fits, chosen));
     return chosen;
 }
@@ -191,7 +230,7 @@ Result<int> run_erase(Invocation& call) {
                             "; if it has expired, `pal erase --expired` removes its words");
         if (!receipt) return std::unexpected(receipt.error());
         print_receipt(call, name.id, many, *receipt);
-        if (!header && header.error().code == ErrorCode::internal)
+        if (!header && (many || header.error().code == ErrorCode::internal))
             tell_unread(name.id, header.error());
     }
     if (!chosen.unread.empty())

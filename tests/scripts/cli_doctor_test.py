@@ -214,6 +214,45 @@ class Doctor(PalTest):
         self.assertIn("b: it was erased unread: the header of", erased.err)
         self.assertIn("nothing is wrong", self.ok("doctor").out)
 
+    def change(self, *statements):
+        db = sqlite3.connect(self.path("palimpsest.db"))
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+        db.close()
+
+    def listed(self, **options):
+        return sorted(row["id"] for row in self.ok("list", "--json", **options).lines())
+
+    def test_erase_by_owner_takes_damaged_ones_that_the_index_still_has_and_names_the_others(self):
+        for name, owner in (("a", "o1"), ("b", "o1"), ("c", "o2"), ("d", "o1")):
+            self.ok("append", name, "--owner", owner, stdin='{"role":"user","content":"x"}')
+        self.ok("append", "nobody_s", stdin='{"role":"user","content":"x"}')
+        self.change("UPDATE log SET title = 'zz' WHERE name = 'a'",
+                    "UPDATE log SET owner = 'zz' WHERE name = 'd'")
+        would = self.pal("erase", "--owner", "o1", "--dry-run")
+        self.assertEqual((would.status, would.out.split()), (70, ["b", "a"]), would.err)
+        self.assertIn("left as they are: d;", would.err)
+        aged = self.pal("erase", "--owner", "o1", "--older-than", "90d", "--dry-run")
+        self.assertEqual((aged.status, aged.out), (70, ""), aged.err)
+        self.assertIn("left as they are: a, d;", aged.err)
+        done = self.pal("erase", "--owner", "o1")
+        self.assertEqual(done.status, 70, done.err)
+        self.assertIn("a: it was erased unread: the header of", done.err)
+        self.assertIn("left as they are: d;", done.err)
+        self.assertEqual(self.listed(), ["c", "d", "nobody_s"])
+
+    def test_erase_by_owner_takes_what_lost_its_key(self):
+        sealed = {"env": {"PAL_ENCRYPTION_KEY": "env:PAL_MASTER", "PAL_MASTER": "ab" * 32}}
+        for name, owner in (("a", "o1"), ("b", "o1"), ("c", "o2")):
+            self.ok("append", name, "--owner", owner, stdin='{"role":"user","content":"x"}', **sealed)
+        self.change("DELETE FROM record WHERE space = 'pal.key' AND key = (SELECT lower(hex(uid)) "
+                    "FROM log WHERE name = 'a')")
+        done = self.pal("erase", "--owner", "o1", **sealed)
+        self.assertEqual(done.status, 0, done.err)
+        self.assertIn("a: it was erased unread: the key of", done.err)
+        self.assertEqual(self.listed(**sealed), ["c"])
+
     def test_no_file_or_a_folder_is_an_error(self):
         self.fails(4, "not_found", "doctor")
         os.mkdir(self.path("palimpsest.db"))
