@@ -6,14 +6,12 @@
 
 #include "store/files_catalog.h"
 #include "store/files_folder.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 
 // What the entries of the file tell. None: the file says itself what it is, or holds no entry.
 Result<std::optional<FilesLog>> read_lost_log(FilesFolder& folder, const LogFileName& name);
-
-// Of logs of which nothing tells whose they are: no tenant is shown another's words.
-constexpr std::string_view lost_tenant = "lost";
 
 // The tenant is that of its forks or of what is recorded about it, otherwise `lost_tenant`.
 ConversationId name_of_lost(const LogId& log, const std::vector<const Header*>& others,

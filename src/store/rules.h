@@ -43,6 +43,9 @@ void put_off_expiry(Header& header, Time now);
 // `header` is then unchanged.
 Result<void> apply_batch(Header& header, const Batch& batch, Time now);
 
+// Of logs of which nothing tells whose they are: no tenant is shown another's words.
+constexpr std::string_view lost_tenant = "lost";
+
 // Expired is expired at that very millisecond.
 inline bool expired(const Header& header, Time now) {
     return header.expires && *header.expires <= now;

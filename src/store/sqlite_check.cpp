@@ -57,6 +57,8 @@ public:
         note_failure("unreadable", path_, look_at_logs());
         look_past_indexes();
         note_failure("unreadable", path_, look_for_orphans());
+        note_failure("unreadable", path_, look_at_labels());
+        note_failure("unreadable", path_, look_at_counter());
         const auto damaged = [&](const RecordKey& key) {
             note("unreadable", key.tenant + "/" + key.space + "/" + key.key,
                  "the checksum of a record does not match");
@@ -185,6 +187,10 @@ private:
         note_failure("unreadable", where_is(row), entries);
         if (!entries && row.header.end > row.header.base) unread_.push_back(row);
         if (report_.findings.size() != before) damaged_.insert(row.header.log);
+        if (row.named()) {
+            PAL_TRY(missing, missing_labels(db_, row));
+            if (missing > 0) unlabelled_.emplace_back(where_is(row), missing);
+        }
         // Only what note_readable() needs: headers can be large.
         LogRow brief{.log = row.log};
         brief.header.name = row.header.name;
@@ -249,24 +255,50 @@ private:
         return {};
     }
 
+    Result<void> look_for_lost_logs() {
+        PAL_TRY(lost, lost_logs(db_));
+        for (const LogRow& row : lost) note("orphan", where_is(row), log_row_lost);
+        return {};
+    }
+
+    Result<void> look_at_labels() {
+        for (const auto& [where, missing] : unlabelled_)
+            note("label", where,
+                 "filters do not find it by " + std::to_string(missing) +
+                     " of the fields of its metadata; `--repair` mends that");
+        PAL_TRY(wrong, count_wrong_labels(db_));
+        if (wrong > 0)
+            note(
+                "label", path_,
+                std::to_string(wrong) + " labels say what no metadata says; `--repair` mends that");
+        return {};
+    }
+
+    Result<void> look_at_counter() {
+        PAL_TRY(right, counter_is_right(db_));
+        if (!right)
+            note("count", path_,
+                 "the counter of versions is missing or behind; `--repair` sets it anew");
+        return {};
+    }
+
     Result<void> look_for_orphans() {
         struct Orphans {
             const char* sql;
             const char* what;
         };
         constexpr Orphans all[] = {
-            {"SELECT count(*) FROM entry WHERE log NOT IN (SELECT log FROM log)", "entries"},
-            {"SELECT count(*) FROM head WHERE log NOT IN (SELECT log FROM log)", "heads"},
-            {"SELECT count(*) FROM once WHERE log NOT IN (SELECT log FROM log)", "keys"},
-            {"SELECT count(*) FROM label WHERE log NOT IN "
-             "(SELECT log FROM log WHERE name IS NOT NULL)",
-             "labels"},
+            {"SELECT count(*) FROM entry WHERE log NOT IN (SELECT log FROM log) AND log NOT IN "
+             "(SELECT log FROM head)",
+             "entries belong to no log, and nothing tells whose they are: a copy of the store "
+             "(`pal copy`) leaves them out; then remove this one"},
+            {"SELECT count(*) FROM once WHERE log NOT IN (SELECT log FROM log)",
+             "keys belong to no log"},
         };
+        PAL_CHECK(look_for_lost_logs());
         for (const Orphans& orphans : all) {
             PAL_TRY(count, db_.integer(orphans.sql));
-            if (count > 0)
-                note("orphan", path_,
-                     std::to_string(count) + " " + orphans.what + " belong to no log");
+            if (count > 0) note("orphan", path_, std::to_string(count) + " " + orphans.what);
         }
         PAL_TRY(unused, count_unused_bodies(db_));
         if (unused > 0)
@@ -282,6 +314,7 @@ private:
     std::vector<LogRow> named_ = {};
     std::map<LogId, LogRow> logs_ = {};
     std::set<LogId> damaged_ = {};
+    std::vector<std::pair<std::string, std::uint64_t>> unlabelled_ = {};
     std::vector<LogRow> unread_ = {};  // their entries could not be read the usual way
 };
 

@@ -92,6 +92,23 @@ std::vector<std::int64_t> numbers_of_logs(SqliteDatabase& db);
 // All that are damaged; one finding for each that was mended.
 Result<std::vector<Finding>> mend_logs(SqliteDatabase& db, const MendTerms& terms);
 
+// Logs that have lost their row of `log`: number and uid, and for a name the tenant and the uid;
+// nameless where forks keep it.
+Result<std::vector<LogRow>> lost_logs(SqliteDatabase& db);
+constexpr const char* log_row_lost =
+    "its row of the table `log` is lost, and with it its id; `--repair` brings it back under its "
+    "uid, to be read, copied or erased";
+// Gives them a row that mend_logs() makes right where their entries tell enough; in any case they
+// are listed and can be erased. What has no entry left is removed.
+Result<std::vector<Finding>> mend_lost_logs(SqliteDatabase& db);
+
+// Labels by which the metadata of a log should be found and is not.
+Result<std::uint64_t> missing_labels(SqliteDatabase& db, const LogRow& row);
+// Those that say what no log's metadata says.
+Result<std::uint64_t> count_wrong_labels(SqliteDatabase& db);
+// Makes them what the metadata says; gives how many were not.
+Result<std::uint64_t> mend_labels(SqliteDatabase& db);
+
 // Logs that have expired, at most `limit`.
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);
 // Forgets idempotency keys that are older than they must be kept, a few at a time.

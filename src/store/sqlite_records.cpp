@@ -62,7 +62,9 @@ Result<std::uint64_t> next_version(SqliteDatabase& db) {
     SqliteQuery query = db.query(
         "UPDATE counter SET value = value + 1 WHERE name = 'record_version' RETURNING value");
     PAL_TRY(found, query.step());
-    if (!found) return fail(ErrorCode::internal, "the counter of versions is missing");
+    if (!found)
+        return fail(ErrorCode::internal,
+                    "the counter of versions is missing: `pal doctor --repair` sets it");
     const std::uint64_t version = query.number_at(0);
     PAL_CHECK(query.run());
     return version;
@@ -148,6 +150,22 @@ Result<std::uint64_t> check_records(SqliteDatabase& db,
         record.key.space = rows.bytes_at(6);
         if (!read_row(rows, record)) damaged(record.key);
     }
+}
+
+Result<bool> counter_is_right(SqliteDatabase& db) {
+    PAL_TRY(right, db.integer("SELECT coalesce((SELECT value FROM counter WHERE name = "
+                              "'record_version') >= coalesce(max(version), 0), 0) FROM record"));
+    return right != 0;
+}
+
+// Records that were removed may have had higher versions than those that are left.
+Result<bool> mend_counter(SqliteDatabase& db) {
+    PAL_TRY(right, counter_is_right(db));
+    if (right) return false;
+    PAL_CHECK(
+        db.execute("INSERT OR REPLACE INTO counter(name, value) SELECT 'record_version', "
+                   "coalesce(max(version), 0) + 1000000 FROM record"));
+    return true;
 }
 
 }  // namespace palimpsest

@@ -15,5 +15,9 @@ Result<void> remove_expired_records(SqliteDatabase& db, Time now, std::size_t li
 // For check(): how many there are; calls `damaged` with the key of each that cannot be trusted.
 Result<std::uint64_t> check_records(SqliteDatabase& db,
                                     const std::function<void(const RecordKey&)>& damaged);
+// The counter is there and beyond every version.
+Result<bool> counter_is_right(SqliteDatabase& db);
+// Whether it had to be set.
+Result<bool> mend_counter(SqliteDatabase& db);
 
 }  // namespace palimpsest

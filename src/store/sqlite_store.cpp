@@ -49,6 +49,25 @@ Result<void> write_backup(const std::string& from, const std::string& to) {
     return file.sync();
 }
 
+// In an order in which each can use what those before it have mended.
+Result<std::vector<Finding>> mend_tables(SqliteDatabase& db, const std::string& path,
+                                         const MendTerms& terms) {
+    PAL_TRY(mended, mend_lost_logs(db));
+    PAL_TRY(logs, mend_logs(db, terms));
+    mended.insert(mended.end(), logs.begin(), logs.end());
+    PAL_TRY(labels, mend_labels(db));
+    if (labels > 0)
+        mended.push_back({"mended", path,
+                          std::to_string(labels) + " labels were missing or wrong, and are made "
+                                                   "from the metadata"});
+    PAL_TRY(counter, mend_counter(db));
+    if (counter)
+        mended.push_back({"mended", path,
+                          "the counter of versions was missing or behind, and is "
+                          "beyond every version now"});
+    return std::move(mended);
+}
+
 // Whether it was there; as a whole or not at all.
 Result<bool> remove_whole(SqliteDatabase& db, const LogId& log) {
     PAL_CHECK(db.execute("SAVEPOINT removal"));
@@ -237,21 +256,27 @@ Result<CheckReport> SqliteStore::check(std::span<const std::string>) {
     return check_sqlite(*db, options_.path);
 }
 
-// Listings leave out what has lost its row of `head`.
+// Listings leave out what has lost its row of `head`, or that of `log`.
 Result<std::vector<Unlisted>> SqliteStore::unlisted(std::span<const std::string> tenants) {
     PAL_TRY(db, readers_.borrow());
+    const auto wanted = [&](const std::string& tenant) {
+        return tenants.empty() || std::ranges::find(tenants, tenant) != tenants.end();
+    };
+    std::vector<Unlisted> found;
+    PAL_TRY(lost, lost_logs(*db));
+    for (const LogRow& row : lost)
+        if (row.named() && wanted(row.header.name.tenant))
+            found.push_back({row.header.name, row.header.log, log_row_lost});
     SqliteQuery query = (*db).query(
         "SELECT log FROM log l WHERE l.name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM head h WHERE "
         "h.log = l.log) ORDER BY log");
-    std::vector<Unlisted> found;
     for (;;) {
         PAL_TRY(row, query.step());
         if (!row) return found;
         PAL_TRY(stored, find_stored_log(*db, query.integer_at(0)));
         if (!stored) continue;
         const Header& header = stored->row.header;
-        if (!tenants.empty() && std::ranges::find(tenants, header.name.tenant) == tenants.end())
-            continue;
+        if (!wanted(header.name.tenant)) continue;
         found.push_back({.name = header.name,
                          .log = header.log,
                          .damage = "its row of the table `head` is lost; `pal doctor --repair` "
@@ -299,7 +324,7 @@ Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
         known_.forget();
         PAL_CHECK(db.execute("REINDEX"));
-        PAL_TRY(done, mend_logs(db, {options_.clock(), options_.ttl}));
+        PAL_TRY(done, mend_tables(db, options_.path, {options_.clock(), options_.ttl}));
         mended = std::move(done);
         return {};
     };
