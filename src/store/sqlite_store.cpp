@@ -39,6 +39,12 @@ bool only_unused_bodies(const CheckReport& report) {
     return unused > 0 && others == 0;
 }
 
+// What was broken off leaves both.
+void remove_with_journal(const std::string& path) {
+    std::error_code ignored;
+    for (const char* end : {"", "-journal"}) std::filesystem::remove(path + end, ignored);
+}
+
 Result<void> write_backup(const std::string& from, const std::string& to) {
     // Made here, empty, so that nobody else may read it, whatever SQLite would make it.
     PAL_TRY(file, DiskFile::open(to, DiskFile::Mode::create));
@@ -309,9 +315,9 @@ Result<void> SqliteStore::backup(const std::string& path) {
     if (std::filesystem::exists(path, error))
         return fail(ErrorCode::conflict, path + " exists; name a file that does not");
     const std::string fresh = path + ".new";
-    std::filesystem::remove(fresh, error);
+    remove_with_journal(fresh);
     if (const auto written = write_backup(options_.path, fresh); !written) {
-        std::filesystem::remove(fresh, error);
+        remove_with_journal(fresh);
         return written;
     }
     PAL_CHECK(rename_file(fresh, path));

@@ -22,5 +22,19 @@ TEST(backup, into_the_folder_of_the_store_itself_is_refused_also_behind_a_link) 
     EXPECT_TRUE(store->backup(folder.file("store.copy")));
 }
 
+TEST(backup, of_sqlite_removes_what_one_before_it_left) {
+    const TestFolder folder;
+    const auto store = open_good(folder.url());
+    ASSERT_TRUE(store->append({"t", "a"}, batch_of("one")));
+    for (const char* left : {"copy.new", "copy.new-journal"}) std::ofstream(folder.file(left)) << 1;
+    ASSERT_TRUE(store->backup(folder.file("copy")));
+    EXPECT_FALSE(fs::exists(folder.file("copy.new-journal")));
+    fs::create_directory(folder.file("full.new"));
+    std::ofstream(folder.file("full.new/file")) << 1;  // It cannot be made.
+    std::ofstream(folder.file("full.new-journal")) << 1;
+    EXPECT_FALSE(store->backup(folder.file("full")));
+    EXPECT_FALSE(fs::exists(folder.file("full.new-journal")));
+}
+
 }  // namespace
 }  // namespace palimpsest
