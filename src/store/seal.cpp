@@ -4,22 +4,22 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "base/assert.h"
 #include "store/files_disk.h"
+#include "store/key_command.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t nonce_bytes = 12, tag_bytes = 16;
 constexpr std::size_t key_text_max = 4096;  // of a file or a command's output
+constexpr Duration command_patience = std::chrono::seconds(30);
 
 struct FreeCipher {
     void operator()(EVP_CIPHER_CTX* cipher) const { EVP_CIPHER_CTX_free(cipher); }
@@ -73,23 +73,12 @@ Result<SealKey> parse_key(std::string_view text, const std::string& where) {
                   "FILE` makes one");
 }
 
-Result<std::string> output_of(const std::string& command) {
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (!pipe) return no_key("the command for the encryption key cannot be started");
-    std::string text(key_text_max, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), pipe));
-    const int status = ::pclose(pipe);
-    if (status == 0) return text;
-    return no_key("the command for the encryption key failed with status " +
-                  std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1));
-}
-
 Result<std::string> text_of_source(std::string_view kind, const std::string& name) {
     if (kind == "file") {
         PAL_TRY(file, DiskFile::open(name, DiskFile::Mode::read));
         return file.read(0, key_text_max);
     }
-    if (kind == "command") return output_of(name);
+    if (kind == "command") return output_of_command(name, key_text_max, command_patience);
     if (kind != "env")
         return no_key("the encryption key comes from file:PATH, env:NAME or command:COMMAND");
     const char* text = std::getenv(name.c_str());
