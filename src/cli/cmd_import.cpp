@@ -307,6 +307,8 @@ Result<void> import_folder(Invocation& call, Imports& imports, const std::string
 
 Result<std::string> import_file(Invocation& call, const std::string& file) {
     PAL_TRY(text, read_input(file));
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
     if (text.starts_with("{\"palimpsest\":1")) return import_own(call, text);
     return import_foreign(call, file, text, call.arguments.get("from").value_or(""));
 }

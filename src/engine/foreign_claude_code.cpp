@@ -207,6 +207,8 @@ Result<ForeignConversation> read_claude_code(std::string_view text) {
     }
     session.close();
     losses.report_to(found.lost);
+    if (found.messages.empty() && found.id.empty() && found.title.empty())
+        return nothing_of("Claude Code");
     return found;
 }
 

@@ -61,7 +61,9 @@ Result<ForeignConversation> read_codex(std::string_view text) {
     CodexReader reader;
     PAL_CHECK(
         each_json_line(text, reader.losses(), [&](JsonValue line) { return reader.add(line); }));
-    return reader.finish();
+    ForeignConversation found = reader.finish();
+    if (found.messages.empty() && found.id.empty()) return nothing_of("Codex");
+    return found;
 }
 
 Result<ForeignText> write_codex(const ForeignSource& source) {

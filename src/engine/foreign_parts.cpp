@@ -27,6 +27,11 @@ std::optional<JsonDocument> parsed(std::string_view json) {
     return document ? std::optional(std::move(*document)) : std::nullopt;
 }
 
+std::unexpected<Error> nothing_of(std::string_view program) {
+    return fail(ErrorCode::invalid_request,
+                "nothing of a session of " + std::string(program) + " was found in it");
+}
+
 Result<void> each_json_line(std::string_view text, Losses& losses,
                             const std::function<Result<void>(JsonValue line)>& each) {
     for (std::size_t number = 1; !text.empty(); ++number) {

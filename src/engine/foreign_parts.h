@@ -30,6 +30,9 @@ class Losses;
 Result<void> each_json_line(std::string_view text, Losses& losses,
                             const std::function<Result<void>(JsonValue line)>& each);
 
+// A file of lines among which there is none of a session.
+std::unexpected<Error> nothing_of(std::string_view program);
+
 // What is not carried, one line for each kind of thing, with how often it was met.
 class Losses {
 public:

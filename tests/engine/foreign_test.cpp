@@ -373,6 +373,15 @@ TEST(foreign, codex_of_the_older_layout_is_read) {
     EXPECT_EQ(read->messages.size(), 2u);
 }
 
+TEST(foreign, lines_without_anything_of_a_session_are_refused) {
+    for (const char* kind : {"codex", "claude_code"})
+        for (const char* text : {"", "{}", "{}\n{}\n", "\n"}) {
+            const auto found = read_foreign(kind, text);
+            ASSERT_FALSE(found) << kind << " " << text;
+            EXPECT_TRUE(found.error().message.starts_with("nothing of a session of"));
+        }
+}
+
 TEST(foreign, a_torn_last_line_is_told_and_the_rest_kept) {
     const auto read = read_foreign("", line("user", "u1", "", user("Hello")) + R"({"type":"us)");
     ASSERT_TRUE(read);

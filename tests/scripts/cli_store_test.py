@@ -327,6 +327,19 @@ class Foreign(PalTest):
         bad = self.write("bad", json.dumps({"version": 2, "provider": "openai", "messages": []}))
         self.fails(2, "invalid_request", "import", bad)
 
+    def test_a_byte_order_mark_in_front_is_no_part_of_the_text(self):
+        self.ok("import", self.write("marked", "\ufeff" + json.dumps(CHAT)), "--id", "chat")
+        own = self.ok("export", "chat").out
+        self.ok("import", self.write("own", "\ufeff" + own), "--id", "own")
+        self.assertEqual(self.ok("view", "own").out, self.ok("view", "chat").out)
+
+    def test_a_session_file_without_a_session_makes_no_conversation(self):
+        for kind in ("codex", "claude_code"):
+            for text in ("", "{}"):
+                told = self.fails(2, "invalid_request", "import", self.write("x", text), "--from", kind)
+                self.assertIn("nothing of a session", told)
+        self.fails(4, "not_found", "show", "x")
+
     def test_ailoop_keeps_pins(self):
         snapshot = {"version": 1, "pinned": [True, False, False], "messages": [
             {"User": {"blocks": [{"Text": {"text": "Hello"}}]}},
