@@ -257,7 +257,10 @@ private:
 
     Result<void> look_for_lost_logs() {
         PAL_TRY(lost, lost_logs(db_));
-        for (const LogRow& row : lost) note("orphan", where_is(row), log_row_lost);
+        for (const LogRow& row : lost)
+            note("orphan", where_is(row),
+                 "its row of the table `log` is lost, and with it its id; `--repair` brings it "
+                 "back under its uid, to be read, copied or erased");
         return {};
     }
 

@@ -95,9 +95,6 @@ Result<std::vector<Finding>> mend_logs(SqliteDatabase& db, const MendTerms& term
 // Logs that have lost their row of `log`: number and uid, and for a name the tenant and the uid;
 // nameless where forks keep it.
 Result<std::vector<LogRow>> lost_logs(SqliteDatabase& db);
-constexpr const char* log_row_lost =
-    "its row of the table `log` is lost, and with it its id; `--repair` brings it back under its "
-    "uid, to be read, copied or erased";
 // Gives them a row that mend_logs() makes right where their entries tell enough; in any case they
 // are listed and can be erased. What has no entry left is removed.
 Result<std::vector<Finding>> mend_lost_logs(SqliteDatabase& db);

@@ -272,7 +272,9 @@ Result<std::vector<Unlisted>> SqliteStore::unlisted(std::span<const std::string>
     PAL_TRY(lost, lost_logs(*db));
     for (const LogRow& row : lost)
         if (row.named() && wanted(row.header.name.tenant))
-            found.push_back({row.header.name, row.header.log, log_row_lost});
+            found.push_back({row.header.name, row.header.log,
+                             "its row of the table `log` is lost, and with it its id; `pal doctor "
+                             "--repair` brings it back under its uid"});
     SqliteQuery query = (*db).query(
         "SELECT log FROM log l WHERE l.name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM head h WHERE "
         "h.log = l.log) ORDER BY log");
