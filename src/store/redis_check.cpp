@@ -150,6 +150,21 @@ Result<void> RedisStore::mend_count(const TreeLog& log, const RedisPlace& place,
     return {};
 }
 
+// A log that is kept for its forks has one, too.
+Result<void> RedisStore::check_index(const TreeLog& log, const RedisPlace& place, Check& check) {
+    const std::string uid = hex(place.log);
+    PAL_TRY(reply, call({check.repair ? scripts_.mend_index : scripts_.look_at_index,
+                         place.tag,
+                         {"h:" + uid, "e:" + uid, "p:" + uid, "x:" + uid},
+                         {check.repair ? "all" : "", uid},
+                         check.repair ? Effect::writes : Effect::reads}));
+    if (reply.at(1) == "0" && reply.at(2) == "0") return {};
+    check.note("index", log.named() ? log.header.name.id : uid,
+               "the index of its edits lacks " + reply.at(1) + " of them, and names " +
+                   reply.at(2) + " that are none" + (check.repair ? "; it was written anew" : ""));
+    return {};
+}
+
 // Nobody merges into what is no JSON, so nothing is overtaken here.
 Result<void> RedisStore::mend_metadata(const TreeLog& log, const RedisPlace& place, Check& check) {
     if (!log.named() || is_metadata(log.header.metadata)) return {};
@@ -171,6 +186,7 @@ Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool
     if (!check.wants(log.header.name.tenant)) return {};
     if (log.header.parent) check.forked.insert(place.tag);
     if (log.named() && expired(log.header, found->now)) return {};
+    if (first_look) PAL_CHECK(check_index(log, place, check));
     if (check.repair && first_look) PAL_CHECK(mend_count(log, place, check));
     if (check.repair && first_look) PAL_CHECK(mend_metadata(log, place, check));
     PAL_TRY(faults, faults_of(log, place, check));

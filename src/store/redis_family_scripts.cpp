@@ -61,6 +61,36 @@ redis.call('HSET', H, 'messages', num(tail))
 return {A[1], 'mended', says, num(tail)}
 )lua";
 
+// ARGV 3 '' (look only) or 'all', 4 the uid. Gives how many of its edits the index lacks, and how
+// many it names that are none. A log that is not whole is not looked at.
+constexpr const char* index_text = R"lua(
+local uid, want, lacks, strange = A[4], {}, 0, 0
+local E, X = base .. 'e:' .. uid, base .. 'x:' .. uid
+local h = redis.call('HMGET', base .. 'h:' .. uid, 'base', 'end')
+local whole = tonumber(h[1] or '') and tonumber(h[2] or '') and not lost(uid, h[1], h[2])
+if not whole then return {A[1], '0', '0'} end
+for from = 0, redis.call('LLEN', E) - 1, 500 do
+  for j, record in ipairs(redis.call('LRANGE', E, from, from + 499)) do
+    local kind, seq = string.match(record, '^(%d+):'), num(h[1] + from + j)
+    if not kind then return {A[1], '0', '0'} end
+    if kind ~= '0' then
+      want[kind .. ':' .. seq] = seq
+      if redis.call('ZSCORE', X, kind .. ':' .. seq) ~= seq then lacks = lacks + 1 end
+    end
+  end
+end
+for _, member in ipairs(redis.call('ZRANGE', X, 0, -1)) do
+  if not want[member] then strange = strange + 1 end
+end
+if A[3] ~= '' and lacks + strange > 0 then
+  redis.call('DEL', X)
+  for member, seq in pairs(want) do redis.call('ZADD', X, seq, member) end
+  local left = redis.call('PTTL', E)
+  if left > 0 then redis.call('PEXPIRE', X, left) end
+end
+return {A[1], num(lacks), num(strange)}
+)lua";
+
 // ARGV 3 '' (look only) or 'all', then the uids under the tag. Gives how many uses are missing, and
 // how many bodies nobody uses. What belongs to a log that is not whole stays as it is.
 constexpr const char* uses_text = R"lua(
@@ -121,7 +151,7 @@ return {A[1], 'ok', num(now)}
 }  // namespace
 
 RedisFamilyTexts redis_family_texts() {
-    return {gather_text, count_text, uses_text, claim_text};
+    return {gather_text, count_text, index_text, uses_text, claim_text};
 }
 
 }  // namespace palimpsest

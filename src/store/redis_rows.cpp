@@ -341,4 +341,10 @@ std::unexpected<Error> entries_lost(const LogId& log, const RedisReply& reply) {
                                          reply.at(3) + "; run `pal doctor` to see what is whole");
 }
 
+std::unexpected<Error> index_lost(const LogId& log, const RedisReply& reply) {
+    return fail(ErrorCode::internal,
+                "log " + hex(log) + " is damaged: the index of its edits has " + reply.at(2) +
+                    " of " + reply.at(3) + "; `pal doctor --repair` writes it anew");
+}
+
 }  // namespace palimpsest

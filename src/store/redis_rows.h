@@ -64,5 +64,7 @@ std::string digest_hex(const Fingerprint& digest);
 
 // The script found fewer entries, or more, than the header says.
 std::unexpected<Error> entries_lost(const LogId& log, const RedisReply& reply);
+// The same of the edits that their index has: by it alone, some would be taken for not made.
+std::unexpected<Error> index_lost(const LogId& log, const RedisReply& reply);
 
 }  // namespace palimpsest

@@ -27,6 +27,14 @@ local function counted(uid)
   local tail = redis.call('LINDEX', base .. 'e:' .. uid, -1)
   return tail and tonumber(string.match(tail, '^%d+:%-?%d+:(%d+):') or '')
 end
+-- How many entries of a log are no messages: what its first and its last counted tells.
+local function edits_of(uid)
+  local E = base .. 'e:' .. uid
+  local first, last = redis.call('LINDEX', E, 0), counted(uid)
+  local kind, before = string.match(first or '', '^(%d+):%-?%d+:(%d+):')
+  if not first then return 0 end
+  if kind and last then return redis.call('LLEN', E) - last + before - (kind == '0' and 1 or 0) end
+end
 local function keys_of(uid, shares)
   local keys = {base .. 'h:' .. uid, base .. 'e:' .. uid, base .. 'p:' .. uid, base .. 'x:' .. uid}
   if shares then
@@ -254,12 +262,15 @@ if not tonumber(h[1] or '') or not tonumber(h[2] or '') then
   if #torn == 0 then return {A[1], 'absent'} end
   return {A[1], 'ok', num(now), torn}
 end
+local kinds, left, newest, content = tonumber(A[4]), tonumber(A[5]), A[6] == '1', A[7] == '1'
 if #A > 8 then
   local have = lost(uid, h[1], h[2])
   if have then return {A[1], 'short', have, h[2]} end
+  local indexed = redis.call('ZCARD', base .. 'x:' .. uid)
+  local edits = kinds % 2 == 0 and edits_of(uid)
+  if edits and edits ~= indexed then return {A[1], 'index', num(indexed), num(edits)} end
 end
 local out = {A[1], 'ok', num(now), redis.call('HGETALL', H)}
-local kinds, left, newest, content = tonumber(A[4]), tonumber(A[5]), A[6] == '1', A[7] == '1'
 local below, last = tonumber(h[1]), tonumber(A[8]) or tonumber(h[2])
 local function give(seq, record, payload)
   local kind = bit.lshift(1, tonumber(string.sub(record, 1, 1)))
@@ -455,6 +466,8 @@ RedisScripts make_redis_scripts() {
             .look_at_family = make_redis_script("no-writes", families.gather),
             .gather_family = make_redis_script("allow-oom", families.gather),
             .mend_count = make_redis_script("allow-oom", families.count),
+            .look_at_index = make_redis_script("no-writes", families.index),
+            .mend_index = make_redis_script("allow-oom", families.index),
             .look_at_uses = make_redis_script("no-writes", families.uses),
             .mend_uses = make_redis_script("allow-oom", families.uses),
             .draw = make_redis_script("allow-oom", records.draw),

@@ -13,6 +13,7 @@ struct RedisScripts {
     RedisScript claim;   // a name key from one value to another
     RedisScript look_at_family, gather_family;  // what the set of a family's logs has lost
     RedisScript mend_count;                     // how many messages a header says
+    RedisScript look_at_index, mend_index;      // what the index of a log's edits has lost
     RedisScript look_at_uses, mend_uses;        // what the uses of bodies have lost
     RedisScript draw;                           // a version for a record
     RedisScript put_record;
@@ -31,7 +32,7 @@ struct RedisRecordTexts {
 RedisRecordTexts redis_record_texts();
 
 struct RedisFamilyTexts {
-    std::string_view gather, count, uses, claim;
+    std::string_view gather, count, index, uses, claim;
 };
 RedisFamilyTexts redis_family_texts();
 

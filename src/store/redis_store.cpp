@@ -177,6 +177,7 @@ Result<std::optional<RedisStore::Found>> RedisStore::read_log(const std::string&
     PAL_TRY(reply, call({scripts_.read, tag, std::move(keys), std::move(words)}));
     if (reply.at(1) == "absent") return std::nullopt;
     if (reply.at(1) == "short") return entries_lost(log, reply);
+    if (reply.at(1) == "index") return index_lost(log, reply);
     if (reply.items.size() < 4) return odd_answer();
     PAL_TRY(header, read_header(reply.items[3], log));
     Found found{std::move(header), time_of(number_in(reply.at(2))), {}};

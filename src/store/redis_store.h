@@ -43,10 +43,10 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override;
     Result<std::size_t> sweep(std::size_t limit) override;
     Durability durability() const override { return durability_; }
-    // Looks at every key of the prefix: names, pointers, listings, families, uses of bodies and
-    // records against the headers and entries, headers that are torn, and entries that have none.
-    // repair() writes anew what headers and entries say, and takes out of the listings what names
-    // no conversation.
+    // Looks at every key of the prefix: names, pointers, listings, families, indexes of edits,
+    // uses of bodies and records against the headers and entries, headers that are torn, and
+    // entries that have none. repair() writes anew what headers and entries say, and takes out of
+    // the listings what names no conversation.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Result<CheckReport> repair(std::span<const std::string> tenants) override;
     Result<Contents> contents() override;
@@ -165,6 +165,7 @@ private:
     Result<void> mend(const TreeLog& log, const RedisPlace& place, const Faults& faults,
                       const Check& check);
     Result<void> mend_count(const TreeLog& log, const RedisPlace& place, Check& check);
+    Result<void> check_index(const TreeLog& log, const RedisPlace& place, Check& check);
     Result<void> mend_metadata(const TreeLog& log, const RedisPlace& place, Check& check);
     Result<void> find_foreign(const Census& census, Check& check);
     Result<void> check_beside(const Census& census, Check& check);

@@ -167,6 +167,40 @@ TEST(redis_torn, a_wrong_count_of_messages_is_not_counted_on_from) {
     EXPECT_EQ(keys.check(), Told{});
 }
 
+TEST(redis_torn, an_index_of_edits_that_lost_some_is_damage_and_written_anew) {
+    for (const std::string damage :
+         {"del 'P:{t/a}:x:<A>'", "zrem 'P:{t/a}:x:<A>' 3:4", "zadd 'P:{t/a}:x:<A>' 1 3:1"}) {
+        TornKeys keys;
+        Batch edits;
+        edits.entries = {{.body = RetractEntry{.range = {Seq{2}, Seq{2}}}},
+                         {.body = CheckpointEntry{.name = "here"}}};
+        ASSERT_TRUE(keys.store->append({"t", "a"}, edits));
+        EXPECT_EQ(keys.check(), Told{});
+        (void)keys.run(damage);
+        expect_damage(keys.store->read(keys.a, {.kinds = basis_kinds}), damage);
+        EXPECT_EQ(texts_of(*keys.store, {"t", "a"}).size(), 3U) << "messages need no index";
+        EXPECT_EQ(keys.check(), Told{"index a"}) << damage;
+        EXPECT_EQ(keys.repair(), Told{"index a"}) << damage;
+        EXPECT_EQ(keys.check(), Told{}) << damage;
+        const auto read = keys.store->read(keys.a, {.kinds = basis_kinds});
+        ASSERT_TRUE(read) << read.error().message;
+        ASSERT_EQ(read->size(), 1U) << damage;
+        EXPECT_EQ(read->front().seq, Seq{4});
+    }
+}
+
+TEST(redis_torn, an_index_whose_members_changed_but_not_their_number_is_found_by_a_check) {
+    TornKeys keys;
+    Batch edit;
+    edit.entries = {{.body = RetractEntry{.range = {Seq{2}, Seq{2}}}}};
+    ASSERT_TRUE(keys.store->append({"t", "a"}, edit));
+    (void)keys.run("zrem 'P:{t/a}:x:<A>' 3:4");
+    (void)keys.run("zadd 'P:{t/a}:x:<A>' 4 6:4");
+    EXPECT_EQ(keys.check(), Told{"index a"});
+    EXPECT_EQ(keys.repair(), Told{"index a"});
+    EXPECT_EQ(keys.check(), Told{});
+}
+
 TEST(redis_torn, a_torn_header_is_told_with_what_is_there_of_it) {
     TornKeys keys;
     (void)keys.run("hdel 'P:{t/a}:h:<A>' end updated");
