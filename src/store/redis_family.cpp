@@ -55,13 +55,16 @@ bool RedisStore::lost_a_fork(const Tree& tree, const LogId& log) {
 }
 
 Result<RedisStore::Tree> RedisStore::load_whole_tree(const std::string& tag, const LogId& log,
-                                                     Torn torn) {
+                                                     Torn torn, const TreeLog* instead) {
     for (const bool gathered : {false, true}) {
         // Whoever has the name of the root now may share its bodies.
         PAL_TRY(name, name_key(tag));
         const LogId own = name && !name->linked ? name->place.log : log;
         PAL_TRY(tree, load_tree(tag, {log, own}));
         if (tree.damage && torn == Torn::refused) return std::unexpected(*tree.damage);
+        if (instead) tree.torn.erase(log);
+        if (instead) std::erase_if(tree.all, [&](auto& one) { return one.header.log == log; });
+        if (instead) tree.all.push_back(*instead);
         PAL_CHECK(add_torn(tag, tree));
         const bool fewer = lost_a_fork(tree, log);
         const bool strayed = std::ranges::any_of(tree.all, [&](const TreeLog& one) {

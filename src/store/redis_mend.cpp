@@ -132,6 +132,15 @@ Result<void> RedisStore::set_fields(const RedisPlace& place,
     return {};
 }
 
+Result<void> RedisStore::drop_fields(const RedisPlace& place, const std::set<std::string>& fields) {
+    const std::string h = key(place.tag, "h:" + hex(place.log));
+    std::vector<std::string> words{"HDEL", h};
+    words.insert(words.end(), fields.begin(), fields.end());
+    if (fields.empty()) return {};
+    PAL_CHECK(client_->run({.key = h, .words = std::move(words), .effect = Effect::writes}));
+    return {};
+}
+
 // Nobody writes to a header that is torn, so nothing is overtaken here.
 Result<bool> RedisStore::mend_header(const RedisPlace& place, const RedisReply& fields) {
     PAL_TRY(anew, header_anew(place, fields));

@@ -90,7 +90,9 @@ private:
     // For whoever takes away: all of the family, or an error. What the set of its logs has lost is
     // found and put back first. Of headers that are torn, what the tree needs is guessed if asked.
     enum class Torn : std::uint8_t { refused, guessed };
-    Result<Tree> load_whole_tree(const std::string& tag, const LogId& log, Torn torn);
+    // `instead`: what is taken for the log's own header.
+    Result<Tree> load_whole_tree(const std::string& tag, const LogId& log, Torn torn,
+                                 const TreeLog* instead = nullptr);
     static bool lost_a_fork(const Tree& tree, const LogId& log);
     // By their headers. Cost: a walk over all keys of the server.
     Result<std::vector<std::string>> uids_under(const std::string& tag);
@@ -181,6 +183,7 @@ private:
     Result<HeaderAnew> header_anew(const RedisPlace& place, const RedisReply& fields);
     Result<void> set_fields(const RedisPlace& place,
                             const std::map<std::string, std::string>& fields);
+    Result<void> drop_fields(const RedisPlace& place, const std::set<std::string>& fields);
     // False: what it lacks cannot be known.
     Result<bool> mend_header(const RedisPlace& place, const RedisReply& fields);
     Result<void> check_family(const std::string& tag, const std::vector<std::string>& uids,
@@ -218,7 +221,9 @@ private:
     // Makes a damaged header what it must be to be removed. Nothing: nothing has that name.
     Result<std::optional<TornName>> make_erasable(const ConversationId& name);
     Result<RedisReply> fields_of(const RedisPlace& place);
-    Result<void> cut_off(const RedisPlace& place, HeaderAnew& anew);
+    static const TreeLog* origin_of(const Tree& tree, const RedisReply& fields);
+    Result<void> begin_somewhere(const RedisPlace& place, const RedisReply& fields,
+                                 HeaderAnew& anew);
     Result<void> forget_torn(const ConversationId& name, const TornName& torn);
     Result<bool> sweep_one(const std::string& in, const std::string& member, const NameKey& at,
                            Time now);

@@ -1,19 +1,22 @@
 // Removing what is damaged: a conversation can be erased whatever its header lacks, and a relative
 // whose header is damaged keeps nobody from it while it is known what the two share.
+#include <utility>
+
 #include "base/ids.h"
 #include "store/redis_store.h"
 
 namespace palimpsest {
 namespace {
 
-RedisReply with_fields(RedisReply fields, const std::map<std::string, std::string>& anew) {
+RedisReply with_fields(const RedisReply& fields, const std::map<std::string, std::string>& known,
+                       const std::set<std::string>& unknown) {
     RedisReply all;
     for (std::size_t i = 0; i + 1 < fields.items.size(); i += 2) {
-        if (anew.contains(fields.at(i))) continue;
-        all.items.push_back(std::move(fields.items[i]));
-        all.items.push_back(std::move(fields.items[i + 1]));
+        if (known.contains(fields.at(i)) || unknown.contains(fields.at(i))) continue;
+        all.items.push_back(fields.items[i]);
+        all.items.push_back(fields.items[i + 1]);
     }
-    for (const auto& [field, value] : anew)
+    for (const auto& [field, value] : known)
         for (const std::string& text : {field, value})
             all.items.push_back({.kind = RedisReply::Kind::text, .text = text});
     return all;
@@ -32,7 +35,7 @@ Result<TreeLog> RedisStore::guessed(const RedisPlace& place, const RedisReply& f
         PAL_TRY(whole, read_header(fields, place.log));  // which fails, and says why
         return whole;
     }
-    PAL_TRY(log, read_header(with_fields(fields, anew.known), place.log));
+    PAL_TRY(log, read_header(with_fields(fields, anew.known, {}), place.log));
     log.header.ttl = std::nullopt;
     log.header.expires = std::nullopt;
     return std::move(log);
@@ -70,9 +73,28 @@ Result<RedisReply> RedisStore::fields_of(const RedisPlace& place) {
     return client_->run({.key = h, .words = {"HGETALL", h}});
 }
 
-// Where it begins nobody knows: from its own entries on it is one of its own. Forks of it know more
-// than it does, so they go first.
-Result<void> RedisStore::cut_off(const RedisPlace& place, HeaderAnew& anew) {
+// What a log was forked from: its header says it, or one log alone counts more forks than there
+// are.
+const TreeLog* RedisStore::origin_of(const Tree& tree, const RedisReply& fields) {
+    const std::string* said = field_of(fields, "parent");
+    if (const auto parent = said ? parse_log_id(*said) : std::nullopt)
+        return tree.logs.find(*parent);
+    const TreeLog* origin = nullptr;
+    for (const auto& [log, forks] : tree.forks) {
+        if (std::cmp_less_equal(forks, tree.logs.children_of(log).size())) continue;
+        if (origin || !tree.torn.empty()) return nullptr;
+        origin = tree.logs.find(log);
+    }
+    return origin;
+}
+
+// Where it begins nobody knows: it is taken to share all of what it was forked from, so that this
+// goes with its last fork; where that is not known either, it is one of its own. Forks of it know
+// more than it does, so they go first.
+Result<void> RedisStore::begin_somewhere(const RedisPlace& place, const RedisReply& fields,
+                                         HeaderAnew& anew) {
+    PAL_TRY(uids, uids_under(place.tag));
+    PAL_CHECK(look_beside(scripts_.gather_family, place.tag, uids, "more"));
     PAL_TRY(tree, load_tree(place.tag, {place.log}));
     std::string forks;
     for (const LogId& fork : tree.logs.children_of(place.log))
@@ -83,13 +105,21 @@ Result<void> RedisStore::cut_off(const RedisPlace& place, HeaderAnew& anew) {
                         " is damaged: nobody knows where it begins, nor what these forks of it "
                         "share: " +
                         forks + ". Erase them first");
-    const std::string h = key(place.tag, "h:" + hex(place.log));
-    PAL_CHECK(client_->run({.key = h,
-                            .words = {"HDEL", h, "parent", "base_basis", "base_messages"},
-                            .effect = Effect::writes}));
-    for (const char* field : {"parent", "base_basis", "base_messages"}) anew.known.erase(field);
-    anew.known["base"] = "0";
-    anew.known["end"] = std::to_string(anew.entries);
+    tree.torn.erase(place.log);
+    const TreeLog* origin = origin_of(tree, fields);
+    const Header above = origin ? origin->header : Header{};
+    const auto set = [&](const std::string& field, const std::string& value) {
+        anew.known[field] = value;
+        anew.unknown.erase(field);
+    };
+    set("base", std::to_string(above.end.value));
+    set("end", std::to_string(above.end.value + static_cast<std::uint64_t>(anew.entries)));
+    set("parent", hex(above.log));
+    set("base_basis", std::to_string(above.basis.value));
+    set("base_messages", std::to_string(above.messages));
+    if (!origin)
+        for (const char* field : {"parent", "base_basis", "base_messages"})
+            if (anew.known.erase(field) > 0) anew.unknown.insert(field);
     return {};
 }
 
@@ -107,7 +137,11 @@ Result<std::optional<RedisStore::TornName>> RedisStore::make_erasable(const Conv
     anew.unknown.erase("name");
     TornName torn{.place = at->place};
     torn.begins_nowhere = !anew.unknown.empty() || (at->linked && !field_of(fields, "parent"));
-    if (torn.begins_nowhere) PAL_CHECK(cut_off(at->place, anew));
+    if (torn.begins_nowhere) PAL_CHECK(begin_somewhere(at->place, fields, anew));
+    // Where the removal will be refused, nothing is made up.
+    PAL_TRY(log, read_header(with_fields(fields, anew.known, anew.unknown), at->place.log));
+    PAL_CHECK(load_whole_tree(at->place.tag, at->place.log, Torn::guessed, &log));
+    PAL_CHECK(drop_fields(at->place, anew.unknown));
     PAL_CHECK(set_fields(at->place, anew.known));
     // What a header says beside that: whether it has forks, and bodies.
     PAL_TRY(uids, uids_under(at->place.tag));

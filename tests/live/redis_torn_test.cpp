@@ -125,6 +125,29 @@ TEST(redis_torn, a_fork_can_be_erased_whatever_its_header_or_its_parent_s_lacks)
     }
 }
 
+TEST(redis_torn, with_a_fork_whose_header_is_lost_goes_what_was_kept_for_it_alone) {
+    TornKeys keys;
+    ASSERT_EQ(keys.store->erase({"t", "a"})->kept_for, Told{"b"});
+    (void)keys.run("del 'P:{t/a}:h:<B>'");
+    const auto erased = keys.store->erase({"t", "b"});
+    ASSERT_TRUE(erased) << erased.error().message;
+    EXPECT_EQ(erased->entries, 4U) << "three of the parent";
+    EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "");
+    EXPECT_EQ(keys.check(), Told{});
+}
+
+TEST(redis_torn, an_erasure_that_is_refused_makes_up_no_header) {
+    TornKeys keys;
+    Batch fork;
+    fork.fork = ForkPoint{.parent = keys.a, .at = Seq{3}, .messages = 3};
+    const std::string d = hex(keys.store->append({"t", "d"}, fork)->header.log);
+    ASSERT_TRUE(keys.store->erase({"t", "a"}));
+    (void)keys.run("del 'P:{t/a}:h:<B>' 'P:{t/a}:h:" + d + "'");
+    expect_damage(keys.store->erase({"t", "b"}), "d is lost too, and shares what would go");
+    EXPECT_EQ(keys.run("exists 'P:{t/a}:h:<B>'"), "0\n");
+    expect_damage(keys.store->head(ConversationId{"t", "b"}), "as before");
+}
+
 TEST(redis_torn, the_sets_of_owners_forget_one_whose_owner_nobody_knows) {
     TornKeys keys;
     Batch batch;
