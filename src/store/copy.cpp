@@ -96,8 +96,14 @@ public:
         }
         return {};
     }
-    Result<void> name_those_of_target_alone(const std::vector<std::string>& tenants,
+    // Where all tenants are copied, those of which the source has nothing any more as well; their
+    // names say the tenant then.
+    Result<void> name_those_of_target_alone(std::vector<std::string> tenants,
                                             const std::vector<Header>& source) {
+        const bool all = options_.tenants.empty();
+        if (const auto theirs = to_.contents(); all && theirs)
+            for (const std::string& tenant : theirs->tenants)
+                if (std::ranges::find(tenants, tenant) == tenants.end()) tenants.push_back(tenant);
         std::set<LogId> logs = unreadable_;
         std::set<ConversationId> names;
         for (const Header& header : source) {
@@ -107,7 +113,8 @@ public:
         PAL_TRY(headers, all_headers(to_, tenants, {}));
         for (const Header& header : headers)
             if (!logs.contains(header.log) && !names.contains(header.name))
-                report_.in_target_alone.push_back(header.name.id);
+                report_.in_target_alone.push_back((all ? header.name.tenant + "/" : "") +
+                                                  header.name.id);
         return {};
     }
     Result<void> records(const RecordSpace& space) {

@@ -54,7 +54,7 @@ struct CopyReport {
     std::uint64_t revoked = 0;   // records that were revoked in the source since
     std::vector<std::string> notes = {};  // what was left as the target has it, in words
     // Conversations of the copied tenants that the source does not have: the target's own, or
-    // erased or expired in the source since.
+    // erased or expired in the source since. TENANT/ID where all tenants were copied.
     std::vector<std::string> in_target_alone = {};
     std::vector<CopyFailure> failures = {};
 };

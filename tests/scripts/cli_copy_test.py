@@ -36,6 +36,15 @@ class Copy(PalTest):
         self.assertEqual(sorted(self.ok(*copy).json()["in_target_alone"]), ["brief", "erased", "own"])
         self.assertIn("3 in the target alone", self.ok(*(w for w in copy if w != "--json")).out)
 
+    def test_a_copy_of_all_tenants_names_what_is_gone_with_its_tenant_in_the_source(self):
+        source, target = self.store("sqlite", "s"), self.store("files", "t")
+        self.ok("append", "a", "--store", source, stdin=HELLO)
+        self.ok("append", "b", "--tenant", "t2", "--store", source, stdin=HELLO)
+        copy = ["copy", "--all-tenants", "--json", "--store", source, "--to", target]
+        self.assertEqual(self.ok(*copy).json()["in_target_alone"], [])
+        self.ok("erase", "b", "--tenant", "t2", "--store", source)
+        self.assertEqual(self.ok(*copy).json()["in_target_alone"], ["t2/b"])
+
     def test_an_import_names_the_line_of_an_entry_that_does_not_decode(self):
         url = self.store("sqlite", "s")
         for _ in range(3):
