@@ -291,7 +291,9 @@ bool wants_json(const std::vector<std::string>& words) {
 // What to do next, where the store cannot know that it is asked by a person at a prompt.
 Error with_next_step(Error error) {
     if (error.code == ErrorCode::not_found && error.message.starts_with("no conversation "))
-        error.message += "; `pal list` shows those that are there";
+        error.message +=
+            "; `pal list` shows those that are there. One that is there and is not found has lost "
+            "its name: `pal doctor --repair` puts it back";
     return error;
 }
 
