@@ -37,6 +37,13 @@ const PgStatement orphans{
     "SELECT e.log, count(*) FROM pal_entry e WHERE NOT EXISTS (SELECT 1 FROM pal_log l WHERE "
     "l.log = e.log) AND NOT EXISTS (SELECT 1 FROM pal_name n WHERE n.log = e.log) "
     "GROUP BY e.log ORDER BY e.log"};
+// What is kept of logs without a name behind the last of their forks.
+const PgStatement kept_for_nobody{
+    "",
+    "SELECT l.id, l.log, h.last - COALESCE(f.top, l.base), l.root FROM pal_log l JOIN pal_head h "
+    "ON h.log = l.log LEFT JOIN LATERAL (SELECT max(c.base) AS top FROM pal_log c WHERE c.parent = "
+    "l.log) AS f ON true WHERE l.id IS NULL AND h.last > COALESCE(f.top, -1) AND "
+    "($1::text IS NULL OR l.tenant = $1) ORDER BY l.log"};
 // What the chain of parents says; a log whose chain is broken is told as an orphan.
 const PgStatement wrong_roots{
     "",
@@ -196,11 +203,34 @@ Result<void> PostgresStore::check_orphans(const std::optional<std::string>& tena
                                           CheckReport& report) {
     PAL_TRY(names, ask_long(about(empty_names, tenant)));
     for (std::size_t row = 0; row < names.rows(); ++row)
-        report.findings.push_back(
-            {"orphan", name_or_uid(names, row),
-             "its row of pal_log is missing, its header is lost; " + entries_left(names, row, 2)});
+        report.findings.push_back({"orphan", name_or_uid(names, row),
+                                   "its row of pal_log is missing, its header is lost; " +
+                                       entries_left(names, row, 2) +
+                                       ", and go with it when it is erased"});
     PAL_TRY(records, ask_long(about(counting_records, tenant)));
     report.records += records.number(0, 0);
+    return {};
+}
+
+// Where a fork has lost its row it may have shared them, and has to go first.
+Result<void> PostgresStore::check_kept(const std::optional<std::string>& tenant, bool repair,
+                                       CheckReport& report) {
+    PAL_TRY(found, ask_long(about(kept_for_nobody, tenant)));
+    PAL_TRY(lost, ask_long(about(empty_names, tenant)));
+    for (std::size_t row = 0; row < found.rows(); ++row) {
+        std::string message = "was erased, and " + std::to_string(found.number(row, 2)) +
+                              " entries are kept of it that no fork shares";
+        if (repair && lost.rows() > 0)
+            message += "; they stay while nobody knows what \"" + name_or_uid(lost, 0) +
+                       "\" shares: erase that first";
+        if (repair && lost.rows() == 0) {
+            PAL_CHECK(retry<bool>([&](PgConnection& connection) {
+                return remove_kept(connection, found.uid(row, 3), found.uid(row, 1));
+            }));
+            message += "; they were removed";
+        }
+        report.findings.push_back({"kept", name_or_uid(found, row), std::move(message)});
+    }
     return {};
 }
 
@@ -283,13 +313,16 @@ Result<CheckReport> PostgresStore::check_tables(std::span<const std::string> ten
         PAL_CHECK(check_names(tenant, repair, found));
         PAL_CHECK(check_orphans(tenant, found));
         PAL_CHECK(check_roots(tenant, repair, found));
+        PAL_CHECK(check_kept(tenant, repair, found));
         PAL_CHECK(check_listings(tenant, repair, found));
     }
     PAL_TRY(lost, ask_long(PgCall{orphans}));
     for (std::size_t row = 0; row < lost.rows(); ++row)
         found.findings.push_back(
             {"orphan", hex(lost.uid(row, 0)),
-             std::to_string(lost.number(row, 1)) + " entries are there of a log that is not"});
+             std::to_string(lost.number(row, 1)) +
+                 " entries are there of a log that is not, and nobody can read them; they are left "
+                 "for you to delete from pal_entry"});
     PAL_TRY(report, Store::check(tenants));
     report.records = found.records;
     report.findings.insert(report.findings.begin(), found.findings.begin(), found.findings.end());

@@ -28,18 +28,26 @@ static_assert(basis_kinds.bits == 0b111110, "kinds 1 to 5");
 
 const PgStatement mending_family{"mend_family", heads_anew("l.root = $3::uuid")};
 
-// $1 now. Of a conversation of which only the name is left, and its entries: what it was forked
-// from, nobody knows.
+// $1 now. Of a conversation of which only the name is left, and its entries. What it was forked
+// from is clear where it alone lost its row, and one log alone that ends where it begins is kept
+// without a fork; otherwise nobody knows.
 const PgStatement mending_log{
     "mend_log",
+    "WITH torn AS (SELECT n.log, n.tenant, n.id, COALESCE((SELECT min(seq) FROM pal_entry e WHERE "
+    "e.log = n.log), 1) - 1 AS base FROM pal_name n WHERE n.tenant = $2::text AND NOT EXISTS "
+    "(SELECT 1 FROM pal_log l WHERE l.log = n.log)), "
+    "one AS (SELECT * FROM torn WHERE id = $3::text), "
+    "kept AS (SELECT p.log, p.root, h.basis, h.messages FROM one JOIN pal_log p ON p.tenant = "
+    "one.tenant JOIN pal_head h ON h.log = p.log WHERE p.id IS NULL AND h.last = one.base AND NOT "
+    "EXISTS (SELECT 1 FROM pal_log c WHERE c.parent = p.log)), "
+    "origin AS (SELECT * FROM kept WHERE (SELECT count(*) FROM kept) = 1 AND (SELECT count(*) FROM "
+    "torn) = 1) "
     "INSERT INTO pal_log(log, root, tenant, id, parent, base, base_basis, base_messages, owner, "
-    "title, system_prompt, metadata, policy, labels, created, revision) SELECT n.log, "
-    "COALESCE((SELECT c.root FROM pal_log c WHERE c.parent = n.log LIMIT 1), n.log), n.tenant, "
-    "n.id, NULL, COALESCE((SELECT min(seq) FROM pal_entry e WHERE e.log = n.log), 1) - 1, 0, 0, "
+    "title, system_prompt, metadata, policy, labels, created, revision) SELECT one.log, "
+    "COALESCE(o.root, (SELECT c.root FROM pal_log c WHERE c.parent = one.log LIMIT 1), one.log), "
+    "one.tenant, one.id, o.log, one.base, COALESCE(o.basis, 0), COALESCE(o.messages, 0), "
     "'', '', '', '{}', '', '{}', " +
-        pg_now +
-        ", 1 FROM pal_name n WHERE n.tenant = $2::text AND n.id = $3::text AND NOT EXISTS "
-        "(SELECT 1 FROM pal_log l WHERE l.log = n.log) ON CONFLICT DO NOTHING"};
+        pg_now + ", 1 FROM one LEFT JOIN origin o ON true ON CONFLICT DO NOTHING"};
 const PgStatement finding_root{
     "root_of_name",
     "SELECT l.root FROM pal_name n JOIN pal_log l ON l.log = n.log WHERE n.tenant = $1::text AND "

@@ -149,6 +149,20 @@ Result<bool> PostgresStore::settle(PgConnection& connection, const LogId& log) {
     return true;
 }
 
+Result<std::optional<bool>> PostgresStore::remove_kept(PgConnection& connection, const LogId& root,
+                                                       const LogId& log) {
+    PgTransaction transaction(connection);
+    PAL_TRY(held, hold_family(transaction, root));
+    const TreeLog* still = held ? held->family.find(log) : nullptr;
+    if (!still || still->named()) return false;
+    held->family.remove(log);
+    std::vector<PgCall> calls;
+    add_changes(held->family, held->logs, calls);
+    calls.push_back(remove_unused_bodies(root));
+    PAL_CHECK(transaction.commit(std::move(calls)));
+    return true;
+}
+
 Result<void> PostgresStore::scrub(std::span<const Replacement> replacements) {
     if (replacements.empty()) return {};
     PAL_CHECK(retry<bool>(

@@ -114,6 +114,11 @@ private:
     Result<void> check_orphans(const std::optional<std::string>& tenant, CheckReport& report);
     Result<void> check_roots(const std::optional<std::string>& tenant, bool repair,
                              CheckReport& report);
+    Result<void> check_kept(const std::optional<std::string>& tenant, bool repair,
+                            CheckReport& report);
+    // Of a log without a name what no fork shares. Nothing: begin again.
+    Result<std::optional<bool>> remove_kept(PgConnection& connection, const LogId& root,
+                                            const LogId& log);
     Result<void> set_root(const LogId& log, const LogId& wrong, const LogId& right);
     Result<void> check_listings(const std::optional<std::string>& tenant, bool repair,
                                 CheckReport& report);

@@ -184,8 +184,9 @@ Result<void> RedisStore::check_place(const RedisPlace& place, Check& check, bool
     if (!found) return {};
     const TreeLog& log = found->log;
     if (!check.wants(log.header.name.tenant)) return {};
-    if (log.header.parent) check.forked.insert(place.tag);
-    if (log.named() && expired(log.header, found->now)) return {};
+    if (log.header.parent || !log.named()) check.forked.insert(place.tag);
+    if (log.named() && expired(log.header, found->now))
+        return check_due(log, place, check, first_look);
     if (first_look) PAL_CHECK(check_index(log, place, check));
     if (check.repair && first_look) PAL_CHECK(mend_count(log, place, check));
     if (check.repair && first_look) PAL_CHECK(mend_metadata(log, place, check));
@@ -278,15 +279,18 @@ Result<void> RedisStore::check_uses(const std::string& tag, const std::vector<st
 
 // What lies beside the logs of each tag, of which all headers were seen.
 Result<void> RedisStore::check_beside(const Census& census, Check& check) {
-    std::map<std::string, std::vector<std::string>> tags;
+    std::map<std::string, std::vector<LogId>> tags;
     check.forked.insert(census.families.begin(), census.families.end());
     for (const auto& [tag, log] : census.headers)
-        if (check.forked.contains(tag) || census.sharing.contains(tag))
-            tags[tag].push_back(hex(log));
-    for (const auto& [tag, uids] : tags) {
+        if (check.forked.contains(tag) || census.sharing.contains(tag)) tags[tag].push_back(log);
+    for (const auto& [tag, logs] : tags) {
         if (!check.wants(name_of(tag))) continue;
+        std::vector<std::string> uids;
+        for (const LogId& log : logs) uids.push_back(hex(log));
         if (check.forked.contains(tag))
             PAL_CHECK(check.behind(check_family(tag, uids, check), tag));
+        if (check.forked.contains(tag))
+            PAL_CHECK(check.behind(check_kept(tag, logs, census, check), tag));
         if (census.sharing.contains(tag))
             PAL_CHECK(check.behind(check_uses(tag, uids, check), tag));
     }
@@ -334,7 +338,9 @@ Result<void> RedisStore::check_orphan(const RedisPlace& place, Check& check) {
     if (replies[0].number != 0 || replies[1].number == 0) return {};
     check.note("orphan", shown(place),
                "the header of log " + uid + " is lost; " + std::to_string(replies[1].number) +
-                   " entries of it are there");
+                   " entries of it are there; where it has a name, they go with it when it is "
+                   "erased, otherwise they are left for you to delete: " +
+                   e + " and " + key(place.tag, "p:" + uid));
     return {};
 }
 

@@ -6,8 +6,8 @@
 namespace palimpsest {
 namespace {
 
-// ARGV 3 '' (look only), 'more' (puts back what is lost), 'all' (also lowers counts of forks that
-// nobody finds), then the uids under the tag. Gives how many logs the set lacks and how many counts
+// ARGV 3 '' (look only), 'more' (puts back what is lost), 'all' (also gives up forks that nobody
+// finds), then the uids under the tag. Gives how many logs the set lacks and how many counts
 // of forks are wrong.
 constexpr const char* gather_text = R"lua(
 local write, listed, uids, forks = A[3] ~= '', {}, {}, {}
@@ -28,10 +28,13 @@ for _, uid in ipairs(uids) do
     member[uid], member[parent] = true, true
   end
 end
-local lost, wrong = 0, 0
+local lost, wrong, gone = 0, 0, 0
 for _, uid in ipairs(uids) do
   local H = base .. 'h:' .. uid
   local h = redis.call('HMGET', H, 'base', 'forks', 'tree')
+  if A[3] == 'all' and redis.call('EXISTS', H, base .. 'e:' .. uid) == 0 then
+    gone = gone + redis.call('SREM', base .. 't', uid)
+  end
   if h[1] and member[uid] and (not listed[uid] or h[3] ~= '1') then
     lost = lost + 1
     if write then
@@ -47,7 +50,8 @@ for _, uid in ipairs(uids) do
     if A[3] == 'all' or (write and has > says) then redis.call('HSET', H, 'forks', num(has)) end
   end
 end
-if write and lost + wrong > 0 then redis.call('INCR', base .. 'v') end
+if write and lost + wrong + gone > 0 then redis.call('INCR', base .. 'v') end
+if redis.call('EXISTS', base .. 't') == 0 and gone > 0 then redis.call('DEL', base .. 'v') end
 return {A[1], num(lost), num(wrong)}
 )lua";
 

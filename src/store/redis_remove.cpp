@@ -102,6 +102,21 @@ Result<std::optional<Receipt>> RedisStore::remove(const std::string& tag, const 
     return receipt;
 }
 
+// False: others were faster.
+Result<bool> RedisStore::remove_kept(const std::string& tag, const std::vector<LogId>& logs,
+                                     const LogId& log) {
+    PAL_TRY(tree, load_tree(tag, logs));
+    const TreeLog* found = tree.logs.find(log);
+    if (!found || found->named() || !tree.torn.empty()) return false;
+    tree.logs.remove(log);
+    std::vector<std::string> words{tree.version};
+    add_steps(tree.logs, tree.all, words);
+    PAL_TRY(reply, change_tree(tag, tree, std::move(words)));
+    if (reply.at(1) != "ok") return false;
+    forget_removed(tag, tree);
+    return true;
+}
+
 Result<bool> RedisStore::settle(const std::string& tag, const LogId& log) {
     for (int i = 0; i < attempts_most; ++i) {
         PAL_TRY(done, remove(tag, log, true));

@@ -111,7 +111,7 @@ Result<std::optional<std::string>> RedisStore::tag_of_log(const LogId& log) {
 
 // The uids first, then all of them at once: none that is on its way to another node is missed.
 Result<RedisStore::Tree> RedisStore::load_tree(const std::string& tag,
-                                               std::initializer_list<LogId> logs) {
+                                               const std::vector<LogId>& logs) {
     const std::string t = key(tag, "t");
     for (int i = 0; i < 100; ++i) {
         PAL_TRY(members, client_->run({.key = t, .words = {"SMEMBERS", t}}));

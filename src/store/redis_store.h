@@ -85,7 +85,7 @@ private:
         std::optional<Error> damage = {};          // of a header, which is left out of the rest
         std::map<LogId, RedisReply> torn = {};     // those headers
     };
-    Result<Tree> load_tree(const std::string& tag, std::initializer_list<LogId> logs);
+    Result<Tree> load_tree(const std::string& tag, const std::vector<LogId>& logs);
     static Tree read_tree(const RedisReply& reply);
     // For whoever takes away: all of the family, or an error. What the set of its logs has lost is
     // found and put back first. Of headers that are torn, what the tree needs is guessed if asked.
@@ -196,6 +196,13 @@ private:
                               std::vector<Unlisted>& found);
     Result<void> add_headless(const RedisPlace& place, const Census& census,
                               std::vector<Unlisted>& found);
+    // What nothing removes any more: parts of erased logs that no fork shares, and what expired.
+    Result<void> check_kept(const std::string& tag, const std::vector<LogId>& logs,
+                            const Census& census, Check& check);
+    Result<bool> remove_kept(const std::string& tag, const std::vector<LogId>& logs,
+                             const LogId& log);
+    Result<void> check_due(const TreeLog& log, const RedisPlace& place, Check& check,
+                           bool first_look);
     Result<void> check_orphan(const RedisPlace& place, Check& check);
     Result<void> check_listing(const std::string& in, Check& check);
     Result<void> check_space(const std::string& tag, Check& check);

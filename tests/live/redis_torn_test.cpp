@@ -284,6 +284,42 @@ TEST(redis_torn, a_fork_whose_parent_is_lost_is_damaged_and_not_absent) {
     expect_damage(read_lineage(*keys.store, *header, {}), "the fork");
 }
 
+TEST(redis_torn, what_is_kept_for_forks_that_are_gone_is_told_and_removed_when_asked) {
+    TornKeys keys;
+    ASSERT_TRUE(keys.store->erase({"t", "a"}));
+    (void)keys.run("del 'P:{t/a}:h:<B>' 'P:{t/a}:e:<B>' 'P:{t/a}:p:<B>' 'P:{t/b}:n'");
+    const Told found = keys.check();
+    EXPECT_EQ(std::ranges::count(found, "kept " + hex(keys.a)), 1);
+    (void)keys.repair();
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "");
+}
+
+TEST(redis_torn, what_is_kept_stays_while_the_fork_that_may_share_it_can_be_erased) {
+    TornKeys keys;
+    ASSERT_TRUE(keys.store->erase({"t", "a"}));
+    (void)keys.run("del 'P:{t/a}:h:<B>'");
+    (void)keys.repair();
+    EXPECT_EQ(keys.run("llen 'P:{t/a}:e:<A>'"), "3\n");
+    ASSERT_TRUE(keys.store->erase({"t", "b"}));
+    (void)keys.repair();
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "");
+}
+
+TEST(redis_torn, what_has_expired_and_no_sweep_finds_is_told_and_found_when_asked) {
+    TornKeys keys;
+    for (int i = 0; i < 16; ++i) (void)keys.run("del 'P:{x" + std::to_string(i) + "}:x'");
+    for (const char* uid : {"<A>", "<B>"})
+        (void)keys.run(std::string("hset 'P:{t/a}:h:") + uid + "' expires 1000 ttl 1000");
+    EXPECT_EQ(keys.store->sweep(100), 0U);
+    EXPECT_EQ(keys.check(), (Told{"expired a", "expired b", "listing c"}));
+    EXPECT_EQ(keys.repair(), (Told{"expired a", "expired b", "listing c"}));
+    EXPECT_EQ(keys.check(), Told{});
+    EXPECT_EQ(keys.store->sweep(100), 2U);
+    EXPECT_EQ(keys.run("--scan --pattern 'P:{t/a}*'"), "");
+}
+
 TEST(redis_family, that_lost_the_set_of_its_logs_keeps_what_forks_share) {
     TornKeys keys;
     (void)keys.run("del 'P:{t/a}:t'");
