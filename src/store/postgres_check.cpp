@@ -44,6 +44,15 @@ const PgStatement kept_for_nobody{
     "ON h.log = l.log LEFT JOIN LATERAL (SELECT max(c.base) AS top FROM pal_log c WHERE c.parent = "
     "l.log) AS f ON true WHERE l.id IS NULL AND h.last > COALESCE(f.top, -1) AND "
     "($1::text IS NULL OR l.tenant = $1) ORDER BY l.log"};
+const PgStatement wrong_counts{
+    "",
+    "SELECT l.id, l.log, h.messages, e.ordinal FROM pal_log l JOIN pal_head h ON h.log = l.log "
+    "JOIN pal_entry e ON e.log = h.log AND e.seq = h.last WHERE e.ordinal <> h.messages AND "
+    "($1::text IS NULL OR l.tenant = $1) ORDER BY l.tenant, l.id"};
+const PgStatement setting_count{
+    "",
+    "UPDATE pal_head h SET messages = e.ordinal FROM pal_entry e WHERE h.log = $1::uuid AND e.log "
+    "= h.log AND e.seq = h.last"};
 // What the chain of parents says; a log whose chain is broken is told as an orphan.
 const PgStatement wrong_roots{
     "",
@@ -234,6 +243,23 @@ Result<void> PostgresStore::check_kept(const std::optional<std::string>& tenant,
     return {};
 }
 
+// The last entry counts: a check names it by reading all of them.
+Result<void> PostgresStore::mend_counts(const std::optional<std::string>& tenant,
+                                        CheckReport& report) {
+    PAL_TRY(found, ask_long(about(wrong_counts, tenant)));
+    for (std::size_t row = 0; row < found.rows(); ++row) {
+        PgCall setting{setting_count};
+        setting.params.uid(found.uid(row, 1));
+        PAL_TRY(connection, pool_.borrow());
+        PAL_CHECK(connection->run(setting, Commits::yes));
+        report.findings.push_back(
+            {"count", name_or_uid(found, row),
+             "has " + std::to_string(found.number(row, 3)) + " messages, its header said " +
+                 std::to_string(found.number(row, 2)) + "; it was set right"});
+    }
+    return {};
+}
+
 Result<void> PostgresStore::set_root(const LogId& log, const LogId& wrong, const LogId& right) {
     PAL_TRY(connection, pool_.borrow());
     PgTransaction transaction(*connection);
@@ -314,6 +340,7 @@ Result<CheckReport> PostgresStore::check_tables(std::span<const std::string> ten
         PAL_CHECK(check_orphans(tenant, found));
         PAL_CHECK(check_roots(tenant, repair, found));
         PAL_CHECK(check_kept(tenant, repair, found));
+        if (repair) PAL_CHECK(mend_counts(tenant, found));
         PAL_CHECK(check_listings(tenant, repair, found));
     }
     PAL_TRY(lost, ask_long(PgCall{orphans}));

@@ -119,6 +119,7 @@ private:
     // Of a log without a name what no fork shares. Nothing: begin again.
     Result<std::optional<bool>> remove_kept(PgConnection& connection, const LogId& root,
                                             const LogId& log);
+    Result<void> mend_counts(const std::optional<std::string>& tenant, CheckReport& report);
     Result<void> set_root(const LogId& log, const LogId& wrong, const LogId& right);
     Result<void> check_listings(const std::optional<std::string>& tenant, bool repair,
                                 CheckReport& report);

@@ -331,6 +331,16 @@ TEST(postgres_damage, what_is_kept_for_forks_that_are_gone_is_told_and_removed_w
     EXPECT_EQ(tables.count("pal_entry"), "3\n") << "those of a";
 }
 
+TEST(postgres_damage, a_wrong_count_of_messages_is_set_right_when_asked) {
+    DamagedTables tables;
+    tables.run(
+        "update pal_head set messages = 7 where log = (select log from pal_name where id = 'a')");
+    ASSERT_EQ(tables.findings().size(), 1U);
+    EXPECT_EQ(tables.store().repair({})->findings.size(), 1U) << "told and done";
+    EXPECT_EQ(tables.findings(), std::vector<std::string>{});
+    EXPECT_EQ(tables.store().head(ConversationId{"t", "a"})->messages, 3U);
+}
+
 TEST(postgres_damage, what_listings_go_by_is_compared_with_the_header_and_written_anew) {
     for (const std::string change :
          {"update pal_head set named = false", "update pal_head set tenant = 'u'",
