@@ -1,5 +1,6 @@
 #include "base/ids.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/utf8.h"
@@ -33,6 +34,9 @@ Result<void> check_id(std::string_view id, std::string_view what) {
     };
     if (id.empty()) return refuse("is empty");
     if (id.size() > id_bytes_max) return refuse("has " + std::to_string(id.size()) + " bytes");
+    // Nearly all ids are plain: what follows is for the others.
+    const auto is_plain = [](char c) { return c > 0x20 && c < 0x7f && c != '/' && c != '\\'; };
+    if (id.front() != '.' && std::all_of(id.begin(), id.end(), is_plain)) return {};
     if (has_dot_part(id)) return refuse("has a part \".\" or \"..\"");
     for (std::size_t i = 0; i < id.size(); ++i) {
         const auto c = static_cast<unsigned char>(id[i]);

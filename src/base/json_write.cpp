@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/json_scan.h"
 #include "base/utf8.h"
 
 namespace palimpsest {
@@ -49,18 +50,21 @@ void append_number(std::string& out, Number value) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
-    out.reserve(out.size() + text.size() + 2);
+    static const SkipPlain skip_far = widest_skip_plain();
     out += '"';
-    std::size_t done = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const auto c = static_cast<unsigned char>(text[at]);
+    const char* const end = text.data() + text.size();
+    const char* done = text.data();
+    for (const char* at = skip_plain(done, end, skip_far); at < end;
+         at = skip_plain(at, end, skip_far)) {
+        const auto c = static_cast<unsigned char>(*at);
         const char escape = escapes.of[c];
-        const std::size_t length = escape == '\1' ? utf8_length(text.substr(at)) : 1;
-        if (escape == '\0' || (escape == '\1' && length > 0)) {
-            at += length;
+        const std::size_t whole =
+            escape == '\1' ? utf8_length({at, static_cast<std::size_t>(end - at)}) : 0;
+        if (whole > 0) {
+            at += whole;
             continue;
         }
-        out.append(text, done, at - done);
+        out.append(done, at);
         if (escape == '\1') {
             out += utf8_replacement;
         } else if (escape == 'u') {
@@ -71,7 +75,7 @@ void append_json_string(std::string& out, std::string_view text) {
         }
         done = ++at;
     }
-    out.append(text, done);
+    out.append(done, end);
     out += '"';
 }
 

@@ -94,8 +94,7 @@ Count as_count(const Tokenizer& tokenizer, std::uint64_t tokens) {
 
 }  // namespace
 
-Result<Count> count_message(const Tokenizer& tokenizer, const Message& message) {
-    PAL_TRY(parts, read_parts(message));
+static Count count_parts(const Tokenizer& tokenizer, const Message& message, const Parts& parts) {
     std::uint64_t tokens = 0;
     const MessageCut& cut = format_of(message.format).cut;
     const PartCost cost{tokenizer, cut, charge_of(cut)};
@@ -103,6 +102,16 @@ Result<Count> count_message(const Tokenizer& tokenizer, const Message& message) 
     const bool joins = !cut.object_arguments && !cut.one_part_items;
     if (joins && message.shape.calls.size() > 1) tokens += joining_tokens(tokenizer, parts.parts);
     return as_count(tokenizer, tokens);
+}
+
+Result<Count> count_message(const Tokenizer& tokenizer, const Message& message) {
+    PAL_TRY(parts, read_parts(message));
+    return count_parts(tokenizer, message, parts);
+}
+
+Result<Count> count_message(const Tokenizer& tokenizer, const Message& message, JsonValue json) {
+    PAL_TRY(parts, read_parts(message, json));
+    return count_parts(tokenizer, message, parts);
 }
 
 Count count_text(const Tokenizer& tokenizer, std::string_view text) {

@@ -71,9 +71,11 @@ HotView make_hot(const View& view) {
 }
 
 HotView extended(const HotView& old, const Header& header, std::vector<Item> more) {
-    HotView hot = old;
-    hot.header = header;
-    hot.bytes += bytes_of(more);
+    HotView hot{.header = header,
+                .totals = old.totals,
+                .in_order = old.in_order,
+                .calls = old.calls,
+                .bytes = old.bytes + bytes_of(more)};
     hot.items = old.items.with(std::move(more));
     bool well = true;
     for (std::size_t i = old.items.size(); well && i < hot.items.size(); ++i)
@@ -108,20 +110,24 @@ HotViewPtr HotViews::find(const ConversationId& name) {
 void HotViews::put(HotViewPtr view) {
     const Header& header = view->header;
     if (view->bytes > bytes_max_ || header.log.empty() || header.name.id.empty()) return;
-    const ConversationId name = header.name;
+    HotViewPtr replaced;  // goes without the lock
     {
-        Shard& shard = shard_of(name);
+        Shard& shard = shard_of(header.name);
         const std::lock_guard lock(shard.mutex);
-        if (const auto found = shard.by_name.find(name); found != shard.by_name.end()) {
+        const auto found = shard.by_name.find(header.name);
+        if (found == shard.by_name.end()) {
+            shard.order.push_front(view);
+            shard.by_name.emplace(header.name, shard.order.begin());
+        } else {
             const Header& old = (*found->second)->header;
             if (old.log == header.log && old.epoch == header.epoch && old.end > header.end) return;
-            remove(shard, found->second);
+            replaced = std::exchange(*found->second, view);
+            shard.order.splice(shard.order.begin(), shard.order, found->second);
+            bytes_ -= replaced->bytes;
         }
         bytes_ += view->bytes;
-        shard.order.push_front(std::move(view));
-        shard.by_name.emplace(name, shard.order.begin());
     }
-    if (bytes_ > bytes_max_) make_room(name);
+    if (bytes_ > bytes_max_) make_room(header.name);
 }
 
 void HotViews::drop(const ConversationId& name) {

@@ -45,23 +45,30 @@ Error at_index(Error error, std::size_t index) {
     return error;
 }
 
-Result<std::vector<Said>> read_all(std::string_view json, FormatId format) {
-    PAL_TRY(document, parse_json(json));
+JsonValue message_in(JsonValue value) {
+    return is_wrapped(value) ? *value.find("message") : value;
+}
+
+// `parsed` gets the messages as they stand in `root`, where they do.
+Result<std::vector<Said>> read_all(JsonValue root, FormatId format,
+                                   std::vector<JsonValue>& parsed) {
     std::vector<Said> said;
-    if (document.root().is_array()) {
-        for (const JsonValue value : document.root().elements()) {
+    if (root.is_array()) {
+        for (const JsonValue value : root.elements()) {
             auto one = read_one(value, format);
             if (!one) return std::unexpected(at_index(one.error(), said.size()));
             said.push_back(std::move(*one));
+            parsed.push_back(message_in(value));
         }
         return said;
     }
-    if (!find_body_list(format_of(format), document.root())) {
-        PAL_TRY(one, read_one(document.root(), format));
+    if (!find_body_list(format_of(format), root)) {
+        PAL_TRY(one, read_one(root, format));
         said.push_back(std::move(one));
+        parsed.push_back(message_in(root));
         return said;
     }
-    PAL_TRY(messages, read_messages(format, make_bytes(std::string(json))));
+    PAL_TRY(messages, read_messages(format, make_bytes(std::string(root.raw()))));
     for (Message& message : messages) {
         message.raw = message.raw.own();  // A log outlives the request.
         said.push_back({std::move(message), std::nullopt});
@@ -83,13 +90,16 @@ Result<void> check_message_size(const Message& message, std::size_t bytes_max,
 
 Result<std::vector<Said>> read_said(std::string_view json, FormatId format,
                                     const Tokenizer& tokenizer, std::size_t bytes_max) {
-    PAL_TRY(said, read_all(json, format));
+    PAL_TRY(document, parse_json(json));
+    std::vector<JsonValue> parsed;
+    PAL_TRY(said, read_all(document.root(), format, parsed));
     for (std::size_t i = 0; i < said.size(); ++i) {
         Message& message = said[i].message;
         const std::string index = std::to_string(i);
         PAL_CHECK(
             check_message_size(message, bytes_max, "message " + index, "messages[" + index + "]"));
-        PAL_TRY(count, count_message(tokenizer, message));
+        PAL_TRY(count, i < parsed.size() ? count_message(tokenizer, message, parsed[i])
+                                         : count_message(tokenizer, message));
         message.count = count;
     }
     return said;

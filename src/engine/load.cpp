@@ -198,11 +198,11 @@ Result<HotViewPtr> current_view(Memory::State& state, const Header& header) {
 }
 
 // Every store writes a whole batch at one time, which is when the header was updated.
-HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
-                       std::span<const Draft> written) {
+std::optional<HotView> after_write(const HotView& before, const Header& header, Seq first,
+                                   std::span<const Draft> written) {
     const bool next = before.header.end + 1 == first && before.leads_to(header) &&
                       first + written.size() == header.end + 1;
-    if (!next) return nullptr;
+    if (!next) return std::nullopt;
     std::vector<Item> more;
     for (std::size_t i = 0; i < written.size(); ++i) {
         const auto* said = std::get_if<MessageEntry>(&written[i].body);
@@ -216,15 +216,15 @@ HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
         item.interrupted = said->interrupted;
         more.push_back(std::move(item));
     }
-    return std::make_shared<const HotView>(extended(before, header, std::move(more)));
+    return extended(before, header, std::move(more));
 }
 
 void keep_hot(Memory::State& state, const Header& header, Seq first,
               std::span<const Draft> written) {
     const HotViewPtr before = state.hot->find(header.name);
     if (!before) return;
-    if (HotViewPtr now = after_write(*before, header, first, written))
-        state.hot->put(std::move(now));
+    if (auto now = after_write(*before, header, first, written))
+        state.hot->put(std::make_shared<const HotView>(*std::move(now)));
 }
 
 Result<std::vector<MessageFact>> load_facts(Store& store, const Tokenizer& tokenizer,

@@ -28,10 +28,10 @@ Result<HotViewPtr> current_view(Memory::State& state, const Header& header);
 void keep_hot(Memory::State& state, const Header& header, Seq first,
               std::span<const Draft> written);
 
-// The same from the very view that the batch followed. Null when others wrote in between, or the
+// The same from the very view that the batch followed. None when others wrote in between, or the
 // batch has an edit in it.
-HotViewPtr after_write(const HotView& before, const Header& header, Seq first,
-                       std::span<const Draft> written);
+std::optional<HotView> after_write(const HotView& before, const Header& header, Seq first,
+                                   std::span<const Draft> written);
 
 // The newest basis at or below `at`; none when nothing was ever edited.
 Result<std::optional<Basis>> load_basis(Store& store, const Header& header, Seq at);

@@ -11,6 +11,7 @@ constexpr std::array<double, 8> token_limits = {1e3,    4e3,    1.6e4,  6.4e4,
                                                 1.28e5, 2.56e5, 5.12e5, 1e6};
 constexpr std::array<double, 8> second_limits = {1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1, 10};
 constexpr std::string_view step_names[] = {"begin", "finish", "upstream"};
+constexpr std::string_view used_names[] = {"input", "cached", "cache_write", "output"};
 constexpr std::string_view store_names[store_calls] = {
     "head",  "append",     "read",       "list",         "scrub",
     "erase", "get_record", "put_record", "list_records", "sweep"};
@@ -89,18 +90,16 @@ void Meters::count_injection(std::string_view result) {
 
 void Meters::count_call(const Usage& usage, double cost, bool missed) {
     const std::lock_guard lock(mutex_);
-    used_[label("kind", "input")] += usage.input;
-    used_[label("kind", "cached")] += usage.cached;
-    used_[label("kind", "cache_write")] += usage.cache_writes;
-    used_[label("kind", "output")] += usage.output;
+    const std::uint64_t used[] = {usage.input, usage.cached, usage.cache_writes, usage.output};
+    static_assert(std::size(used) == std::size(used_names));
+    for (std::size_t i = 0; i < used_.size(); ++i) used_[i] += used[i];
     cost_ += cost;
     misses_ += missed ? 1 : 0;
 }
 
 void Meters::count_step(Step step, double seconds) {
-    const std::string labels = label("step", step_names[static_cast<std::size_t>(step)]);
     const std::lock_guard lock(mutex_);
-    add(steps_[labels], second_limits, seconds);
+    add(steps_[static_cast<std::size_t>(step)], second_limits, seconds);
 }
 
 void Meters::count_store(StoreCall call, std::optional<ErrorCode> error) {
@@ -145,9 +144,11 @@ std::string Meters::text() const {
              "Summaries of other conversations that were to be put in.", injections_);
     head(out, "memory_step_seconds", "histogram",
          "Time of the halves of a turn, and of the model, in between or alone.");
-    for (const auto& [labels, histogram] : steps_)
-        write(out, "memory_step_seconds", labels, histogram, second_limits);
-    counters(out, "memory_tokens_total", "Tokens that providers reported and we read.", used_);
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+        write(out, "memory_step_seconds", label("step", step_names[i]), steps_[i], second_limits);
+    std::map<std::string, std::uint64_t> used;
+    for (std::size_t i = 0; i < used_.size(); ++i) used[label("kind", used_names[i])] = used_[i];
+    counters(out, "memory_tokens_total", "Tokens that providers reported and we read.", used);
     head(out, "memory_cost_dollars_total", "counter", "What they cost, where the price is known.");
     out += fmt::format("memory_cost_dollars_total {}\n", cost_);
     head(out, "memory_cache_misses_total", "counter",

@@ -59,8 +59,9 @@ private:
     std::atomic<std::uint64_t> jobs_ = 0;
     mutable std::mutex mutex_;  // Guards all below. By labels, as they are written.
     std::map<std::string, std::uint64_t> triggers_, items_, injections_, store_errors_;
-    std::map<std::string, Histogram> tokens_, steps_;
-    std::map<std::string, std::uint64_t> used_;
+    std::map<std::string, Histogram> tokens_;
+    std::array<Histogram, 3> steps_ = {};     // by Step
+    std::array<std::uint64_t, 4> used_ = {};  // input, cached, written to the cache, output
     std::map<std::string, double> errors_;  // by model
     double cost_ = 0;
     std::uint64_t misses_ = 0;

@@ -142,7 +142,7 @@ Result<View> settle(Memory::State& state, const Footing& before, const CallState
         PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, appended.header, appended.last));
         return std::move(loaded.view);
     }
-    HotViewPtr now;
+    std::optional<HotView> now;
     if (appended.created) {
         HotView fresh = *before.view;
         fresh.header.log = appended.header.log;
@@ -153,12 +153,11 @@ Result<View> settle(Memory::State& state, const Footing& before, const CallState
     }
     if (!now) {
         PAL_TRY(current, current_view(state, appended.header));
-        now = current;
+        now = *current;
     }
-    HotView kept = *now;
-    kept.calls = calls;
-    View view = kept.view();
-    state.hot->put(std::make_shared<const HotView>(std::move(kept)));
+    now->calls = calls;
+    View view = now->view();
+    state.hot->put(std::make_shared<const HotView>(*std::move(now)));
     return view;
 }
 
@@ -206,11 +205,11 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
                                               .usage = answer.usage,
                                               .cost = finished.cost.value_or(0)}))
         state.totals->write(*state.store);
-    const HotViewPtr now =
-        before ? after_write(*before, done.header, done.first, written) : HotViewPtr();
-    if (!now) return;
-    HotView kept = *now;
-    if (before->calls) kept.calls = calls;
+    auto after =
+        before ? after_write(*before, done.header, done.first, written) : std::nullopt;
+    if (!after) return;
+    if (before->calls) after->calls = calls;
+    const auto now = std::make_shared<const HotView>(*std::move(after));
     const auto in_force =
         state.policies->choose({.request = begun.policy, .conversation = done.header.policy});
     if (state.background && in_force && in_force->policy) {
@@ -221,7 +220,7 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
         finished.summary_due = find_due(*in_force->policy, occasion).level != Level::none;
         if (finished.summary_due) (void)put_job(state, done.header, in_force->text, begun.model);
     }
-    state.hot->put(std::make_shared<const HotView>(std::move(kept)));
+    state.hot->put(now);
 }
 
 }  // namespace palimpsest

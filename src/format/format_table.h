@@ -112,5 +112,7 @@ std::optional<BodyList> find_body_list(const Format& format, JsonValue body);
 
 // The message that `raw` is, of which `json` has been read.
 Result<Message> read_message(FormatId format, JsonValue json, Bytes raw);
+// Of a message that is parsed already; the parts live as long as what `json` is of.
+Result<Parts> read_parts(const Message& message, JsonValue json);
 
 }  // namespace palimpsest

@@ -81,7 +81,7 @@ Result<Message> read_one(const Format& format, JsonValue json, Bytes raw,
 }
 
 struct PartsOwner {
-    JsonDocument document;
+    std::optional<JsonDocument> document;  // none: its owner outlives the parts
     NeutralMessage message;
 };
 
@@ -119,6 +119,14 @@ Part public_part(const NeutralPart& part) {
             break;
     }
     return Opaque{part.json};
+}
+
+Parts parts_of(const Message& message, PartsOwner owned) {
+    const auto owner = std::make_shared<PartsOwner>(std::move(owned));
+    Parts parts{.raw = message.raw, .arena = Bytes(owner, {})};
+    parts.parts.reserve(owner->message.parts.size());
+    for (const NeutralPart& part : owner->message.parts) parts.parts.push_back(public_part(part));
+    return parts;
 }
 
 }  // namespace
@@ -198,12 +206,12 @@ Result<std::vector<Message>> read_messages(FormatId id, Bytes json, Fingerprints
 Result<Parts> read_parts(const Message& message) {
     PAL_TRY(document, parse_json(view_of(message.raw)));
     PAL_TRY(neutral, format_of(message.format).read(document.root()));
-    const auto owner =
-        std::make_shared<PartsOwner>(PartsOwner{std::move(document), std::move(neutral)});
-    Parts parts{.raw = message.raw, .arena = Bytes(owner, {})};
-    parts.parts.reserve(owner->message.parts.size());
-    for (const NeutralPart& part : owner->message.parts) parts.parts.push_back(public_part(part));
-    return parts;
+    return parts_of(message, {std::move(document), std::move(neutral)});
+}
+
+Result<Parts> read_parts(const Message& message, JsonValue json) {
+    PAL_TRY(neutral, format_of(message.format).read(json));
+    return parts_of(message, {std::nullopt, std::move(neutral)});
 }
 
 Result<Message> make_message(FormatId format, Role role, std::string_view text) {
