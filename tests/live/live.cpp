@@ -29,8 +29,8 @@ public:
     void work() {
         const std::size_t mine = run_.operations / run_.clients;
         for (std::size_t i = 0; i < mine; ++i) {
-            const int conversation =
-                static_cast<int>(random_() % static_cast<unsigned>(run_.conversations));
+            const auto one = random_() % static_cast<unsigned>(run_.conversations);
+            const int conversation = static_cast<int>(one) + first_of_round(i);
             if (random_() % 10 < 7)
                 append(conversation, static_cast<std::int64_t>(number_ * 10'000'000 + i));
             else
@@ -93,6 +93,10 @@ private:
         operation.returned = now_ns();
         if (operation.outcome == Outcome::ok) ++result.acknowledged;
         history.push_back(std::move(operation));
+    }
+
+    int first_of_round(std::size_t i) const {
+        return static_cast<int>(i * run_.clients / run_.round) * run_.conversations;
     }
 
     Store& store_;
@@ -176,8 +180,9 @@ ListAppendResult run_list_append(const ListAppendRun& run) {
     done = true;
     disturber.join();
     // At rest everything that was acknowledged is there, whichever store is asked.
+    const auto rounds = static_cast<int>((run.operations + run.round - 1) / run.round);
     for (std::size_t i = 0; i < stores.size(); ++i)
-        for (int conversation = 0; conversation < run.conversations; ++conversation)
+        for (int conversation = 0; conversation < rounds * run.conversations; ++conversation)
             clients[i]->read_at_rest(conversation);
     ListAppendResult result;
     std::vector<Operation> history;

@@ -36,7 +36,8 @@ struct ListAppendRun {
     std::vector<std::string> urls;  // one store for each; clients take turns
     std::size_t clients = 16;
     std::size_t operations = 4000;
-    int conversations = 8;
+    int conversations = 8;     // at a time
+    std::size_t round = 8000;  // so many operations on them, then on new ones: a read reads all
     std::chrono::milliseconds give_up{30'000};  // of one operation
     // Called again and again beside the clients, until they are done.
     std::function<void()> disturb = {};
