@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "store/sqlite_gather.h"
+
 namespace palimpsest {
 namespace {
 
@@ -170,10 +172,11 @@ bool SqliteQuery::null_at(int column) const {
 Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::string& path, Mode mode) {
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     if (mode == Mode::read_only) flags |= SQLITE_OPEN_READONLY;
-    if (mode == Mode::read_write) flags |= SQLITE_OPEN_READWRITE;
+    if (mode == Mode::read_write || mode == Mode::gathering) flags |= SQLITE_OPEN_READWRITE;
     if (mode == Mode::create) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const char* const layer = mode == Mode::gathering ? gathering_vfs() : nullptr;
     std::unique_ptr<SqliteDatabase> database(new SqliteDatabase);
-    const int code = sqlite3_open_v2(path.c_str(), &database->db_, flags, nullptr);
+    const int code = sqlite3_open_v2(path.c_str(), &database->db_, flags, layer);
     if (code != SQLITE_OK) return std::unexpected(error_of(database->db_, code));
     sqlite3_busy_timeout(database->db_, busy_timeout_ms);
     // Only checkpoint() writes back, and only the writer calls it (see sqlite_writer.h).

@@ -1,5 +1,5 @@
-// One SQLite connection with its prepared statements, and a query that is being run on it: the
-// only file of the project (with its .cpp) that speaks to the SQLite library.
+// One SQLite connection with its prepared statements, and a query that is being run on it. Only its
+// .cpp, and sqlite_gather.cpp below it, speak to the SQLite library.
 //
 // A connection serves one thread at a time. Statements are prepared once and kept; a SqliteQuery
 // borrows one and gives it back, reset, when it goes out of scope. What is bound as text or blob is
@@ -64,7 +64,8 @@ struct CommitResult {
 
 class SqliteDatabase {
 public:
-    enum class Mode : std::uint8_t { read_only, read_write, create };
+    // `gathering`: read_write, for who sets synchronous=FULL and nothing else (sqlite_gather.h).
+    enum class Mode : std::uint8_t { read_only, read_write, create, gathering };
     // `path` must exist unless the mode is `create`.
     static Result<std::unique_ptr<SqliteDatabase>> open(const std::string& path, Mode mode);
     ~SqliteDatabase();

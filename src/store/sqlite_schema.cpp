@@ -281,8 +281,10 @@ Result<void> create_sqlite_file(const std::string& path) {
 
 Result<std::unique_ptr<SqliteDatabase>> open_sqlite_writer(const std::string& path,
                                                            SyncLevel sync) {
+    using Mode = SqliteDatabase::Mode;
     PAL_CHECK(check_file(path));
-    auto db = SqliteDatabase::open(path, SqliteDatabase::Mode::read_write);
+    auto db =
+        SqliteDatabase::open(path, sync == SyncLevel::full ? Mode::gathering : Mode::read_write);
     if (!db) return std::unexpected(about(path, std::move(db).error()));
     if (const Result<void> ready = set_up_writer(**db, sync); !ready)
         return std::unexpected(about(path, ready.error()));
