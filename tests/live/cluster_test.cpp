@@ -87,7 +87,6 @@ TEST(cluster_failover, with_wait_an_append_that_only_the_master_had_is_not_ackno
 
 TEST(cluster_failover, with_wait_nothing_acknowledged_is_lost_when_a_node_fails) {
     RedisCluster cluster(3, 1, durable);
-    const std::string url = unique(cluster.url()) + "&wait=all&timeout=1s";
     const std::size_t kills = setting("PAL_NODE_KILLS", 1);
     std::size_t done = 0;
     const auto fail_a_node = [&] {
@@ -107,6 +106,8 @@ TEST(cluster_failover, with_wait_nothing_acknowledged_is_lost_when_a_node_fails)
     };
     std::size_t acknowledged = 0;
     do {
+        // A store of its own for each run: they all say the same values.
+        const std::string url = unique(cluster.url()) + "&wait=all&timeout=1s";
         const auto result = run_list_append(
             {.urls = {url, url}, .operations = 3200, .conversations = 12, .disturb = fail_a_node});
         acknowledged += result.acknowledged;
