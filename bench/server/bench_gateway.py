@@ -6,6 +6,7 @@ thread each), so that none of them is what is measured; `pal` stands beside it. 
 arms take turns, and goals are ratios within one run. nginx comes from the machine or from apt,
 LiteLLM's proxy and Portkey's gateway from their registries (PEERS=0 leaves these two out).
 Stateful turns are on SQLite with full durability; two fdatasync are measured beside them.
+nginx has one worker and pal its threads, each as it comes; PAL_NETWORK_THREADS=1 compares one with one.
 """
 import json
 import os

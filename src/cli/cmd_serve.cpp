@@ -2,9 +2,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -38,6 +40,11 @@ Result<std::uint16_t> free_port(const Listen& listen) {
     PAL_TRY(listener, listen_on(listen.host, listen.port));
     close(listener.descriptor);
     return listener.port;
+}
+
+int network_threads(const Settings& settings) {
+    const std::uint64_t cores = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+    return static_cast<int>(settings.network_threads > 0 ? settings.network_threads : cores);
 }
 
 // Blocked in every thread that starts after this, so that only wait_for_stop sees them.
@@ -127,7 +134,7 @@ ServerOptions options_of(const Settings& settings, const Listen& listen) {
             .port = listen.port,
             .tenant = settings.tenant,
             .open_to_anyone = !settings.without_keys.empty(),
-            .network_threads = static_cast<int>(settings.network_threads),
+            .network_threads = network_threads(settings),
             .store_threads = static_cast<int>(settings.store_threads),
             .turns_max = settings.turns_max,
             .terms = terms_of(settings)};

@@ -55,7 +55,7 @@ struct Settings {
     std::uint64_t connections_max = 10'000;
     std::uint64_t streams_max = 4'096;
     std::uint64_t queue_max = 1'024;
-    std::uint64_t network_threads = 1;
+    std::uint64_t network_threads = 0;
     std::uint64_t store_threads = 4;
     std::uint64_t turns_max = 4'096;
     std::string client_gone = "cancel";
