@@ -51,11 +51,17 @@ void append_number(std::string& out, Number value) {
 
 void append_json_string(std::string& out, std::string_view text) {
     static const SkipPlain skip_far = widest_skip_plain();
-    out += '"';
     const char* const end = text.data() + text.size();
     const char* done = text.data();
-    for (const char* at = skip_plain(done, end, skip_far); at < end;
-         at = skip_plain(at, end, skip_far)) {
+    const char* at = skip_plain(done, end, skip_far);
+    if (at == end) {
+        const std::size_t place = out.size();
+        out.append(text.size() + 2, '"');
+        text.copy(out.data() + place + 1, text.size());
+        return;
+    }
+    out += '"';
+    for (; at < end; at = skip_plain(at, end, skip_far)) {
         const auto c = static_cast<unsigned char>(*at);
         const char escape = escapes.of[c];
         const std::size_t whole =

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
 constexpr std::size_t notes_looked_at = 8;
+constexpr std::size_t note_bytes = 256;  // that most notes fit
 
 std::string hash_of(std::string_view text) {
     const Fingerprint print = hash_bytes(text);
@@ -144,6 +145,7 @@ void add_call_note(const BeginRequest& request, std::span<const Message> preambl
     }
     if (texts.size() > texts_max) texts.resize(texts_max);
     std::string body;
+    body.reserve(note_bytes);
     JsonWriter writer(body);
     const std::size_t note_draft = drafts.size();
     const auto write = [&](std::string_view key, const std::optional<TextRef>& ref) {
@@ -185,6 +187,7 @@ static void write_counts(JsonWriter& writer, const Usage& usage) {
 NoteEntry usage_note(const Answer& answer, std::string_view model, Seq call,
                      std::optional<double> cost) {
     std::string body;
+    body.reserve(note_bytes);
     JsonWriter writer(body);
     writer.begin_object();
     writer.key("call").number(call.value);

@@ -95,9 +95,11 @@ Result<std::vector<Said>> read_said(std::string_view json, FormatId format,
     PAL_TRY(said, read_all(document.root(), format, parsed));
     for (std::size_t i = 0; i < said.size(); ++i) {
         Message& message = said[i].message;
-        const std::string index = std::to_string(i);
-        PAL_CHECK(
-            check_message_size(message, bytes_max, "message " + index, "messages[" + index + "]"));
+        if (message.raw->size() > bytes_max) {
+            const std::string index = std::to_string(i);
+            PAL_CHECK(check_message_size(message, bytes_max, "message " + index,
+                                         "messages[" + index + "]"));
+        }
         PAL_TRY(count, i < parsed.size() ? count_message(tokenizer, message, parsed[i])
                                          : count_message(tokenizer, message));
         message.count = count;
