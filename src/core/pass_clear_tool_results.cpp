@@ -4,6 +4,7 @@
 // target. tool_pass.h says which results are taken.
 #include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "core/identifiers.h"
 #include "core/pass.h"
@@ -43,7 +44,7 @@ std::size_t results_in(const PassInput& input, std::size_t i) {
     const Message& message = input.items[i].message;
     if (!message.shape.results.empty()) return message.shape.results.size();
     if (!input.tools->may_hold_results(message)) return 0;
-    return std::max<std::size_t>(1, hosted_uses(message));
+    return hosted_results(message);
 }
 
 Candidates find_candidates(const PassInput& input, const Options& options) {
@@ -113,19 +114,40 @@ std::uint32_t estimate(const PassInput& input, std::size_t i, const Options& opt
     return options.may_grow() ? after : std::min(after, before);
 }
 
-// The same of any message, by the bytes of what goes. None: nothing does.
+// What each part takes of its message, in bytes. Those of a picture say nothing of what it counts,
+// so where there is one it is in tokens: those of the words, and what is left for the pictures.
+std::vector<double> weights_of(const PassInput& input, std::size_t i, const Content& content) {
+    const auto is_media = [](const ContentPart& part) { return part.kind == ContentKind::media; };
+    const auto pictures = std::ranges::count_if(content.parts, is_media);
+    std::vector<double> weights;
+    double words = 0;
+    for (const ContentPart& part : content.parts) {
+        const bool counted = pictures > 0 && !is_media(part) && !part.text.empty();
+        weights.push_back(counted ? static_cast<double>(input.tools->count_text(part.text))
+                                  : static_cast<double>(part.bytes) / (pictures > 0 ? 4 : 1));
+        if (!is_media(part)) words += weights.back();
+    }
+    const double each = std::max(0.0, input.tokens[i] - words) / static_cast<double>(pictures);
+    for (std::size_t p = 0; p < weights.size(); ++p)
+        if (is_media(content.parts[p])) weights[p] = each;
+    return weights;
+}
+
+// The same of any message, by the weight of what goes. None: nothing does.
 std::optional<std::uint32_t> estimate_read(const PassInput& input, std::size_t i, std::size_t kept,
                                            const Options& options) {
     const auto content = input.tools->read(input.items[i].message);
     if (!content) return std::nullopt;
     const std::vector<PartChange> changes = changes_of(input, i, kept, *content, options);
-    double going = 0, all = 0, added = 0;
-    for (const ContentPart& part : content->parts) all += static_cast<double>(part.bytes);
+    if (changes.empty()) return std::nullopt;
+    const std::vector<double> weights = weights_of(input, i, *content);
+    double going = 0, added = 0;
     for (const PartChange& change : changes) {
-        going += static_cast<double>(content->parts[change.part].bytes);
-        if (change.text) added += input.tools->count_text(*change.text);
+        going += weights[change.part];
+        if (change.text) added += static_cast<double>(input.tools->count_text(*change.text));
     }
-    if (changes.empty() || all <= 0) return std::nullopt;
+    const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (all <= 0) return std::nullopt;
     const double share = std::min(1.0, going / all);
     return static_cast<std::uint32_t>(input.tokens[i] * (1 - share) + added);
 }

@@ -1,6 +1,9 @@
 #include "core/tool_uses.h"
 
 #include <algorithm>
+#include <string>
+
+#include "base/json.h"
 
 namespace palimpsest {
 namespace {
@@ -8,7 +11,7 @@ namespace {
 // What the JSON of a hosted use holds. In quotes it is no word of a text: those are escaped there.
 struct UseRule {
     FormatId format;
-    bool item_each;  // an item is one use and nothing else, and no other kind of item has the mark
+    bool item_each;  // an item is one use and nothing else; the mark ends its type
     std::string_view marks[2];
 };
 constexpr UseRule rules[] = {
@@ -23,6 +26,13 @@ std::size_t occurrences(std::string_view text, std::string_view mark) {
     return count;
 }
 
+// Also tools that an item lists may have the mark in their names.
+std::string type_of(std::string_view item) {
+    const auto document = parse_json(item);
+    const auto type = document ? document->root().find("type") : std::nullopt;
+    return std::string(type ? type->string() : "");
+}
+
 }  // namespace
 
 std::size_t hosted_uses(const Message& message) {
@@ -35,7 +45,14 @@ std::size_t hosted_uses(const Message& message) {
     std::size_t uses = 0;
     for (const std::string_view mark : rule->marks)
         if (!mark.empty()) uses += occurrences(view_of(message.raw), mark);
-    return rule->item_each ? std::min<std::size_t>(uses, 1) : uses;
+    if (!rule->item_each || uses == 0) return uses;
+    return type_of(view_of(message.raw)).ends_with("_call") ? 1 : 0;
+}
+
+std::size_t hosted_results(const Message& message) {
+    const auto rule = std::ranges::find(rules, message.format, &UseRule::format);
+    const bool item_each = rule != std::end(rules) && rule->item_each;
+    return std::max<std::size_t>(item_each ? 0 : 1, hosted_uses(message));
 }
 
 std::size_t tool_uses(const Message& message) {
