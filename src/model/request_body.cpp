@@ -129,6 +129,7 @@ Result<void> declare_called_tools(const Dialect& dialect, std::span<const Messag
     std::vector<std::string> lost;
     PAL_TRY(own, fields_in(dialect.format, stubs, lost));
     PAL_TRY(json, parse_json(own));
+    std::erase_if(fields.list, [](const auto& field) { return field.first == "tool_choice"; });
     fields.add(json.root());
     return {};
 }

@@ -38,6 +38,19 @@ const std::vector<Message> after_a_call =
         {"role":"user","content":"And tomorrow?"}])"))
         .value();
 
+TEST(request_body, whom_to_call_is_nobody_when_only_calls_of_before_have_tools) {
+    for (const char* choice : {R"({"type":"any"})", R"({"type":"tool","name":"other"})"}) {
+        const auto body =
+            write_model_request(dialect_of(FormatId::anthropic), "m",
+                                {.messages = after_a_call,
+                                 .parameters = R"({"tool_choice":)" + std::string(choice) + "}",
+                                 .fields_format = FormatId::anthropic},
+                                {}, 100, false);
+        ASSERT_TRUE(body) << body.error().message;
+        EXPECT_EQ(parse_json(body->json)->root().find("tool_choice")->raw(), R"({"type":"none"})");
+    }
+}
+
 TEST(request_body, calls_of_before_have_their_tools_where_the_format_wants_them) {
     const auto body = write_model_request(dialect_of(FormatId::anthropic), "m",
                                           {.messages = after_a_call}, {}, 100, false);
