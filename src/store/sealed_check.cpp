@@ -128,11 +128,19 @@ Result<CheckReport> SealedStore::check(std::span<const std::string> tenants) {
 }
 
 Result<CheckReport> SealedStore::repair(std::span<const std::string> tenants) {
-    PAL_CHECK(inner_->repair(tenants));
+    PAL_TRY(mended, inner_->repair(tenants));
     const auto finished = finish_erasures(tenants);
     if (!finished && finished.error().code != ErrorCode::unprocessable)
         return std::unexpected(finished.error());
-    return check(tenants);
+    PAL_TRY(report, check(tenants));
+    // What was found below and is no longer there to be found was mended.
+    std::erase_if(mended.findings, [&](const Finding& done) {
+        return std::ranges::any_of(report.findings, [&](const Finding& left) {
+            return left.where == done.where && left.message == done.message;
+        });
+    });
+    report.findings.insert(report.findings.begin(), mended.findings.begin(), mended.findings.end());
+    return std::move(report);
 }
 
 }  // namespace palimpsest

@@ -209,6 +209,9 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
     };
     PAL_CHECK(with_advice(writer_.run_and_purge(work)));
     receipt.remains = {"backups and copies that were made before"};
+    if (writer_.purge_is_due())
+        receipt.remains.push_back("the write-ahead log beside the file: a backup reads it, or the "
+                                  "disk is full; it is emptied with one of the next writes");
     return receipt;
 }
 

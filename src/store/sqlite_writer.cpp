@@ -69,8 +69,10 @@ void SqliteWriter::do_group(std::span<Waiting* const> group) {
         empty_wal();
         done = do_together(group);
     }
-    if (done) return;
-    for (Waiting* const& waiting : group) (void)do_together({&waiting, 1});
+    if (!done)
+        for (Waiting* const& waiting : group) (void)do_together({&waiting, 1});
+    // What was taken back is in it, too, and has filled the disk.
+    if (no_space()) empty_wal();
 }
 
 // False: one of several failed half way; nothing was written, and each must be done alone.
@@ -136,7 +138,7 @@ void SqliteWriter::empty_wal() {
 // A fault here loses nothing: the WAL stays as it is, and the next checkpoint begins again.
 void SqliteWriter::checkpoint_if_due() {
     const std::int64_t pages = db_ ? db_->wal_pages() : 0;
-    if (distrusted_ || pages < checkpoint_at_) return;
+    if (distrusted_ || !db_ || (pages < checkpoint_at_ && !purge_due_)) return;
     const Result<bool> complete = db_->checkpoint(purge_due_, 0);
     const bool good = complete && *complete;
     checkpoint_at_ = good ? checkpoint_pages : pages + checkpoint_pages;

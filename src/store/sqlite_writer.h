@@ -35,8 +35,9 @@ public:
     // Returns when the work is durable or has failed. `bytes` is about how much it writes.
     Result<void> run(const Work& work, std::size_t bytes = 0);
     // The same for work that removes content: when it returns, the WAL has none of it either,
-    // unless a reader was in the way for long; then the next checkpoint does it.
+    // unless a reader was in the way for long; then one behind a later work does it.
     Result<void> run_and_purge(const Work& work);
+    bool purge_is_due() const { return purge_due_; }
 
     // How often what was written was taken back. For work alone, while it runs.
     std::uint64_t undone() const { return undone_; }
@@ -60,7 +61,7 @@ private:
     SyncLevel sync_;
     const StoreLock& lock_;
     bool distrusted_ = false;
-    bool purge_due_ = false;
+    std::atomic<bool> purge_due_ = false;
     std::int64_t checkpoint_at_;
     std::uint64_t undone_ = 0;
     std::atomic<std::uint64_t> commits_ = 0;

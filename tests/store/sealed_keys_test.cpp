@@ -298,6 +298,35 @@ TEST(sealed_keys, an_erase_that_was_broken_off_anywhere_is_finished_by_a_repeat)
     }
 }
 
+// A store that has something to mend.
+class Mending final : public testing_support::PassingStore<Mending> {
+public:
+    using PassingStore::PassingStore;
+    Result<CheckReport> repair(std::span<const std::string> tenants) override {
+        PAL_TRY(report, inner_.check(tenants));
+        report.findings.push_back({"mended", "a", "its index was written anew"});
+        return std::move(report);
+    }
+
+private:
+    friend class testing_support::PassingStore<Mending>;
+    template <class Call>
+    auto pass(Call call) -> decltype(call()) {
+        return call();
+    }
+};
+
+TEST(sealed_keys, a_repair_tells_what_the_store_below_has_mended) {
+    const auto store = open_good("memory:?ttl=0");
+    const auto sealed = SealedStore::open(std::make_unique<Mending>(*store), {fresh});
+    ASSERT_TRUE(sealed) << sealed.error().message;
+    const std::string tenant = "t";
+    const auto report = (*sealed)->repair({&tenant, 1});
+    ASSERT_TRUE(report) << report.error().message;
+    ASSERT_EQ(report->findings.size(), 1U);
+    EXPECT_EQ(report->findings[0].where, "a");
+}
+
 TEST(sealed_keys, an_erase_that_was_broken_off_is_named_by_a_check_and_finished_by_a_repair) {
     int named = 0;
     bool whole = false;

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "store/sqlite_db.h"
 #include "store/sqlite_fixture.h"
 #include "store/sqlite_schema.h"
 #include "store/sqlite_store.h"
@@ -104,7 +105,8 @@ TEST(sqlite_store, is_not_created_when_that_is_not_wanted) {
 
 TEST(sqlite_store, explains_options_that_it_does_not_have) {
     const TestFolder folder;
-    EXPECT_NE(open_error(folder.url() + "?speed=11").find("sync, readers and ttl"), std::string::npos);
+    EXPECT_NE(open_error(folder.url() + "?speed=11").find("sync, readers and ttl"),
+              std::string::npos);
     EXPECT_NE(open_error(folder.url() + "?sync=maybe").find("full"), std::string::npos);
     EXPECT_NE(open_error("sqlite:").find("path"), std::string::npos);
     EXPECT_NE(open_error("sqlite:/no/such/folder/x.db").find("folder"), std::string::npos);
@@ -199,6 +201,28 @@ TEST(sqlite_store, erase_leaves_no_byte_of_the_content_in_any_file) {
         EXPECT_EQ(bytes.find("qqqqqqqq"), std::string::npos) << name;
     }
     EXPECT_NE(bytes_of_file(folder.file("store.db")).find("sparrow"), std::string::npos);
+}
+
+TEST(sqlite_store, an_erase_beside_a_reader_says_what_the_wal_still_has) {
+    const TestFolder folder;
+    const auto store = open_good(folder.url());
+    ASSERT_TRUE(store->append({"t", "bob"}, batch_of("sparrow")));
+    ASSERT_TRUE(store->append(alice, batch_of("canary")));
+    const auto wal_has_it = [&] {
+        return bytes_of_file(folder.file("store.db-wal")).find("canary") != std::string::npos;
+    };
+    {
+        const auto reader =
+            SqliteDatabase::open(folder.file("store.db"), SqliteDatabase::Mode::read_only);
+        ASSERT_TRUE(reader && (*reader)->execute("BEGIN; SELECT count(*) FROM log"));
+        const Result<Receipt> receipt = store->erase(alice);
+        ASSERT_TRUE(receipt) << receipt.error().message;
+        EXPECT_TRUE(wal_has_it()) << "nothing was in the way, so this proves nothing";
+        ASSERT_EQ(receipt->remains.size(), 2U);
+        EXPECT_NE(receipt->remains[1].find("write-ahead log"), std::string::npos);
+    }
+    ASSERT_TRUE(store->append({"t", "bob"}, batch_of("wren")));
+    EXPECT_FALSE(wal_has_it());
 }
 
 TEST(sqlite_store, scrub_leaves_no_byte_of_the_content_in_any_file) {
