@@ -107,7 +107,7 @@ void SessionList::remove(Session& session) {
 void SessionList::tick() {
     const SteadyTime now = std::chrono::steady_clock::now();
     for (const auto& session : all()) session->expire(now);
-    shared.slow->relieve();
+    shared.slow->relieve(now, std::chrono::milliseconds(tick_ms_ - tick_ms_ / 8));
     ticking_ = false;
     if (!idle_.empty() || !busy_.empty()) start_ticking();
 }

@@ -32,8 +32,10 @@ void Workers::add(Job job) {
     changed_.notify_one();
 }
 
-void Workers::relieve() {
+void Workers::relieve(Time now, std::chrono::milliseconds least) {
     const std::scoped_lock lock(mutex_);
+    if (now - relieved_at_ < least) return;
+    relieved_at_ = now;
     const bool stuck = queue_.size() > idle_ && std::exchange(relieved_, begun_) == begun_;
     if (!stuck) return;
     const std::size_t wanted = std::min(threads_.size() + queue_.size() - idle_, max_threads_);

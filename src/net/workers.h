@@ -4,6 +4,7 @@
 // Invariant: every job that was given is run, also during shutdown. The queue has no limit of its
 // own (each connection has at most one job in it); who gives asks first whether there is room.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,7 @@ class Workers {
 public:
     // Must not throw.
     using Job = std::move_only_function<void()>;
+    using Time = std::chrono::steady_clock::time_point;
 
     explicit Workers(int max_threads) : Workers(max_threads, max_threads) {}
     Workers(int max_threads, int usual_threads);
@@ -32,9 +34,9 @@ public:
     // had; the job was not taken then.
     void add(Job job);
 
-    // To be called now and then: when jobs wait and none was begun since the last time, they get
-    // threads beyond the usual number.
-    void relieve();
+    // To be called now and then, by one or more: when jobs wait and none was begun since the last
+    // time, `least` ago or longer, they get threads beyond the usual number.
+    void relieve(Time now, std::chrono::milliseconds least);
 
     // A job that is added now would wait, and `waiting` others wait already.
     bool full(std::size_t waiting) const;
@@ -52,6 +54,7 @@ private:
     std::size_t idle_ = 0;
     std::uint64_t begun_ = 0;     // jobs
     std::uint64_t relieved_ = 0;  // `begun_` at the last relieve()
+    Time relieved_at_ = {};       // when that was
     bool ending_ = false;
 };
 
