@@ -101,6 +101,15 @@ Result<std::vector<Finding>> mend_lost_logs(SqliteDatabase& db) {
     std::vector<Finding> mended;
     for (const LogRow& row : lost) {
         PAL_TRY(there, has_entries(db, row));
+        // Words that are kept without a name may be its own, and this the last that tells of them.
+        PAL_TRY(kept, db.integer("SELECT count(*) FROM log WHERE name IS NULL"));
+        if (!there && kept > 0) {
+            mended.push_back({"log", where_is(row),
+                              "its row of the table `log` was lost, and it has no entries of its "
+                              "own: what it shared may be in a log that has lost its name; it is "
+                              "left as it is"});
+            continue;
+        }
         if (there)
             PAL_CHECK(insert_damaged(db, row));
         else

@@ -82,6 +82,25 @@ TEST_F(SqliteTables, a_fork_that_lost_its_row_of_log_can_be_erased_after_a_repai
     EXPECT_EQ(bytes_of_file(folder_.file("store.db")).find("of the fork"), std::string::npos);
 }
 
+TEST_F(SqliteTables, the_last_trace_of_a_fork_that_shared_all_its_words_stays) {
+    LogId shared = {};
+    {
+        const auto store = open_good(folder_.url());
+        const Header b = *store->head(ConversationId{"t", "b"});
+        Batch fork;
+        fork.fork = ForkPoint{.parent = b.log, .at = b.end, .messages = 2};
+        shared = store->append({"t", "g"}, fork)->header.log;
+        ASSERT_TRUE(store->erase({"t", "b"}));
+    }
+    damage("DELETE FROM log WHERE name = 'g'");
+    const auto store = open_good(folder_.url());
+    const CheckReport report = *store->repair({});
+    EXPECT_TRUE(std::ranges::any_of(report.findings, [](const Finding& finding) {
+        return finding.message.find("left as it is") != std::string::npos;
+    }));
+    EXPECT_EQ(store->unlisted(std::vector<std::string>{"t"})->front().log, shared);
+}
+
 TEST_F(SqliteTables, entries_of_nothing_stay_and_the_way_out_is_told) {
     damage("DELETE FROM log WHERE name = 'a'; DELETE FROM head WHERE log = 1");
     const auto store = open_good(folder_.url());
