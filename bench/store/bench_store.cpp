@@ -62,7 +62,7 @@ public:
                          .integer(1'800'000'000'000 + seq_)
                          .run());
             if (db_->commit().outcome != CommitOutcome::done) stop({.message = "commit failed"});
-            if (db_->wal_pages() >= 1000) good(db_->checkpoint(false, 0));
+            if (db_->wal_pages() >= 2000) good(db_->checkpoint(false, 0));
         }
     }
 

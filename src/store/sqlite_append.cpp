@@ -59,8 +59,7 @@ Result<void> write_once(SqliteDatabase& db, const LogRow& row, const Batch& batc
         "INSERT OR REPLACE INTO once(log, key, digest, first, last, at) VALUES(?,?,?,?,?,?)");
     query.integer(row.log).text(batch.key).blob(digest);
     query.number(range.from.value).number(range.to.value).integer(to_ms(now));
-    PAL_CHECK(query.run());
-    return prune_once(db, now, 4);
+    return query.run();
 }
 
 // Gives the parent's epoch: it may have been scrubbed since the fork point was looked up.

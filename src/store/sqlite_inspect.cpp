@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t first_page_bytes = sqlite_page_bytes;
 // Where the first page says how many pages there are, and which of its changes that is good for.
 constexpr std::size_t page_count_at = 28, change_at = 24, counted_at_change_at = 92;
 
@@ -22,12 +21,13 @@ void put_number(std::string& page, std::size_t at, std::uint32_t value) {
         page[at + i] = static_cast<char>(value >> (8 * (3 - i)) & 0xff);
 }
 
-Result<std::string> new_first_page(const ScratchFolder& folder, std::uintmax_t file_bytes) {
+Result<std::string> new_first_page(const ScratchFolder& folder, const SqliteLayout& layout,
+                                   std::uintmax_t file_bytes) {
     const std::string path = folder.file("new.db");
-    PAL_CHECK(create_sqlite_file(path));
-    std::string page(first_page_bytes, '\0');
-    std::ifstream(path, std::ios::binary).read(page.data(), first_page_bytes);
-    put_number(page, page_count_at, static_cast<std::uint32_t>(file_bytes / first_page_bytes));
+    PAL_CHECK(create_sqlite_file(path, layout));
+    std::string page(layout.page_bytes, '\0');
+    std::ifstream(path, std::ios::binary).read(page.data(), std::ssize(page));
+    put_number(page, page_count_at, static_cast<std::uint32_t>(file_bytes / layout.page_bytes));
     put_number(page, change_at, 1);
     put_number(page, counted_at_change_at, 1);
     return page;
@@ -45,12 +45,13 @@ Result<std::string> copy_into(const std::string& path, const ScratchFolder& fold
     return copy;
 }
 
-Result<std::string> copy_with_new_first_page(const std::string& path, const ScratchFolder& folder) {
+Result<std::string> copy_with_new_first_page(const std::string& path, const SqliteLayout& layout,
+                                             const ScratchFolder& folder) {
     PAL_TRY(copy, copy_into(path, folder));
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(copy, error);
     if (error) return fail(ErrorCode::unavailable, copy + ": " + error.message());
-    PAL_TRY(page, new_first_page(folder, bytes));
+    PAL_TRY(page, new_first_page(folder, layout, bytes));
     std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
     file.write(page.data(), static_cast<std::streamsize>(page.size()));
     return std::move(copy);
@@ -93,19 +94,25 @@ Result<void> foreign(CheckReport& report, const std::string& path, std::string m
     return {};
 }
 
-Result<void> look_with_new_first_page(const std::string& path, CheckReport& report) {
+// What is found if the file was laid out so; nothing, if it was not.
+Result<CheckReport> look_as_laid_out(const std::string& path, const SqliteLayout& layout) {
     const ScratchFolder folder;
-    PAL_TRY(copy, copy_with_new_first_page(path, folder));
-    const auto nothing = [&] {
+    PAL_TRY(copy, copy_with_new_first_page(path, layout, folder));
+    auto db = open_damaged(copy);
+    return db ? check_sqlite(**db, path, NameWhole::always) : CheckReport{};
+}
+
+Result<void> look_with_new_first_page(const std::string& path, CheckReport& report) {
+    CheckReport found;
+    for (const SqliteLayout& layout : sqlite_layouts) {
+        PAL_TRY(next, look_as_laid_out(path, layout));
+        if (next.logs + next.records > found.logs + found.records) found = std::move(next);
+    }
+    if (found.logs == 0 && found.records == 0)
         return foreign(report, path,
                        starts_like_sqlite(path)
                            ? "this is an SQLite database, but nothing of a store is readable in it"
                            : "this is not an SQLite database, and nothing of a store is in it");
-    };
-    auto db = open_damaged(copy);
-    if (!db) return nothing();
-    PAL_TRY(found, check_sqlite(**db, path, NameWhole::always));
-    if (found.logs == 0 && found.records == 0) return nothing();
     report = std::move(found);
     report.findings.insert(
         report.findings.begin(),

@@ -108,7 +108,19 @@ Result<std::uint64_t> mend_labels(SqliteDatabase& db);
 
 // Logs that have expired, at most `limit`.
 Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_t limit);
-// Forgets idempotency keys that are older than they must be kept, a few at a time.
-Result<void> prune_once(SqliteDatabase& db, Time now, std::size_t limit);
+// Forgets idempotency keys that are older than they must be kept. They stand in the order of their
+// logs, so it goes round all of them, some at a time and more than come in the meantime.
+class KeyPruner {
+public:
+    // To be called after each batch with a key; does something at some of the calls.
+    Result<void> after_batch(SqliteDatabase& db, Time now);
+    // Looks at the next so many.
+    Result<void> prune(SqliteDatabase& db, Time now, std::size_t count);
+
+private:
+    std::int64_t log_ = 0;  // Behind this key of this log it goes on.
+    std::string key_ = {};
+    unsigned batches_ = 0;
+};
 
 }  // namespace palimpsest

@@ -246,21 +246,34 @@ Result<std::vector<LogId>> expired_logs(SqliteDatabase& db, Time now, std::size_
     }
 }
 
-// Rows stand in the order of their arrival, so the oldest come first.
-Result<void> prune_once(SqliteDatabase& db, Time now, std::size_t limit) {
-    std::vector<std::int64_t> old;
+Result<void> KeyPruner::after_batch(SqliteDatabase& db, Time now) {
+    constexpr unsigned batches = 16, looks_each = 2;
+    if (++batches_ % batches != 0) return {};
+    return prune(db, now, batches * looks_each);
+}
+
+Result<void> KeyPruner::prune(SqliteDatabase& db, Time now, std::size_t count) {
+    std::vector<std::pair<std::int64_t, std::string>> old;
+    std::size_t seen = 0;
     {
-        SqliteQuery query = db.query("SELECT id, at FROM once ORDER BY id LIMIT ?");
-        query.number(limit);
-        for (;;) {
+        SqliteQuery query = db.query(
+            "SELECT log, key, at FROM once WHERE (log, key) > (?, ?) ORDER BY log, key LIMIT ?");
+        query.integer(log_).text(key_).number(count);
+        for (;; ++seen) {
             PAL_TRY(row, query.step());
-            if (!row || from_ms(query.integer_at(1)) + key_lifetime >= now) break;
-            old.push_back(query.integer_at(0));
+            if (!row) break;
+            log_ = query.integer_at(0);
+            key_ = query.bytes_at(1);
+            if (from_ms(query.integer_at(2)) + key_lifetime < now) old.emplace_back(log_, key_);
         }
     }
-    for (const std::int64_t id : old) {
-        SqliteQuery query = db.query("DELETE FROM once WHERE id = ?");
-        query.integer(id);
+    if (seen < count) {
+        log_ = 0;
+        key_.clear();
+    }
+    for (const auto& [log, key] : old) {
+        SqliteQuery query = db.query("DELETE FROM once WHERE log = ? AND key = ?");
+        query.integer(log).text(key);
         PAL_CHECK(query.run());
     }
     return {};

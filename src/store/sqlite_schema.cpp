@@ -94,6 +94,16 @@ DROP INDEX head_updated;
 DROP INDEX head_accessed;
 CREATE INDEX head_updated  ON head(tenant, updated_minute)  WHERE tenant IS NOT NULL;
 CREATE INDEX head_accessed ON head(tenant, accessed_minute) WHERE tenant IS NOT NULL;
+)sql",
+                                      // One tree instead of two: of each that an append changes a
+                                      // page is written.
+                                      R"sql(
+CREATE TABLE keyed(log INTEGER NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL,
+first INTEGER NOT NULL, last INTEGER NOT NULL, at INTEGER NOT NULL,
+PRIMARY KEY(log, key)) STRICT, WITHOUT ROWID;
+INSERT INTO keyed SELECT log, key, digest, first, last, at FROM once;
+DROP TABLE once;
+ALTER TABLE keyed RENAME TO once;
 )sql"};
 static_assert(std::size(migrations) == sqlite_schema_version);
 
@@ -118,11 +128,10 @@ Result<void> sync_folder_of(const std::string& path) {
     return {};
 }
 
-Result<void> migrate(SqliteDatabase& db, std::int64_t from) {
+Result<void> migrate(SqliteDatabase& db, std::int64_t from, std::int64_t to) {
     PAL_CHECK(db.execute("BEGIN IMMEDIATE"));
-    for (std::int64_t step = from; step < sqlite_schema_version; ++step)
-        PAL_CHECK(db.execute(migrations[step]));
-    const std::string version = "PRAGMA user_version=" + std::to_string(sqlite_schema_version);
+    for (std::int64_t step = from; step < to; ++step) PAL_CHECK(db.execute(migrations[step]));
+    const std::string version = "PRAGMA user_version=" + std::to_string(to);
     PAL_CHECK(db.execute(version.c_str()));
     const std::string id = "PRAGMA application_id=" + std::to_string(sqlite_application_id);
     PAL_CHECK(db.execute(id.c_str()));
@@ -130,23 +139,24 @@ Result<void> migrate(SqliteDatabase& db, std::int64_t from) {
 }
 
 // Nobody sees the file before it has its name, so one sync at the end does.
-Result<void> write_schema(const std::string& path) {
+Result<void> write_schema(const std::string& path, const SqliteLayout& layout) {
     PAL_TRY(db, SqliteDatabase::open(path, SqliteDatabase::Mode::read_write));
-    static_assert(sqlite_page_bytes == 8192);
-    PAL_CHECK(
-        db->execute("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY"));
-    PAL_CHECK(migrate(*db, 0));
+    const std::string page_size = "PRAGMA page_size=" + std::to_string(layout.page_bytes);
+    PAL_CHECK(db->execute(page_size.c_str()));
+    PAL_CHECK(db->execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY"));
+    PAL_CHECK(migrate(*db, 0, layout.version));
+    if (layout.packed) PAL_CHECK(db->execute("VACUUM"));
     return db->execute("PRAGMA journal_mode=WAL");
 }
 
-Result<void> make_file(const std::string& path) {
+Result<void> make_file(const std::string& path, const SqliteLayout& layout) {
     // Made here so that nobody else may read it: what SQLite puts beside it gets the same rights.
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const auto failed = [&](std::string_view what) {
         return fail(code_of_errno(errno), system_error(what, path));
     };
     if (fd < 0) return failed("cannot create");
-    Result<void> made = write_schema(path);
+    Result<void> made = write_schema(path, layout);
     if (made && ::fsync(fd) != 0) made = failed("cannot sync");
     ::close(fd);
     return made;
@@ -213,7 +223,8 @@ Result<void> check_version(SqliteDatabase& db) {
     if (version < 1)
         return fail(ErrorCode::internal, "the store has no valid schema version (" +
                                              std::to_string(version) + "): the file is damaged");
-    return version < sqlite_schema_version ? migrate(db, version) : Result<void>{};
+    if (version == sqlite_schema_version) return {};
+    return migrate(db, version, sqlite_schema_version);
 }
 
 const char* sync_pragma(SyncLevel sync) {
@@ -261,7 +272,7 @@ bool starts_like_sqlite(const std::string& path) {
     return begin == magic;
 }
 
-Result<void> create_sqlite_file(const std::string& path) {
+Result<void> create_sqlite_file(const std::string& path, const SqliteLayout& layout) {
     // SQLite would play an old log into the new file.
     for (const char* end : {"-wal", "-journal"})
         if (struct stat found{}; ::stat((path + end).c_str(), &found) == 0 && found.st_size > 0)
@@ -270,7 +281,7 @@ Result<void> create_sqlite_file(const std::string& path) {
                             " is there: put the file back, or remove both");
     const std::string fresh = path + ".new";
     for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
-    if (const Result<void> made = make_file(fresh); !made) {
+    if (const Result<void> made = make_file(fresh, layout); !made) {
         for (const char* end : {"", "-journal", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
         return std::unexpected(about(path, made.error()));
     }

@@ -12,14 +12,23 @@
 
 namespace palimpsest {
 
-constexpr std::int64_t sqlite_schema_version = 3;
-constexpr std::size_t sqlite_page_bytes = 8192;
+constexpr std::int64_t sqlite_schema_version = 4;
 constexpr std::int64_t sqlite_application_id = 0x50414c4d;  // "PALM"
 
 enum class SyncLevel : std::uint8_t { full, normal, off };
 
+// What new stores were laid out as, the newest first. All of one layout have their tables in the
+// same places and say so on their first page alone, so that a lost one can be made anew.
+struct SqliteLayout {
+    std::int64_t version;
+    std::size_t page_bytes;
+    bool packed;  // Tables stand without gaps.
+};
+constexpr SqliteLayout sqlite_layouts[] = {{sqlite_schema_version, 4096, true}, {3, 8192, false}};
+
 // Makes an empty store at `path`, where nothing may be.
-Result<void> create_sqlite_file(const std::string& path);
+Result<void> create_sqlite_file(const std::string& path,
+                                const SqliteLayout& layout = sqlite_layouts[0]);
 
 // For a look into a damaged file of version 1: gives it the tables that reading needs, as far as
 // they can be made.

@@ -174,7 +174,9 @@ Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& ba
     Appended done;
     const SqliteWriter::Work work = [&](SqliteDatabase& db) -> Result<void> {
         known_.enter(writer_.undone());
-        PAL_TRY(appended, append_batch(db, known_, ready, options_.clock()));
+        const Time now = options_.clock();
+        PAL_TRY(appended, append_batch(db, known_, ready, now));
+        if (!batch.key.empty() && !appended.again) PAL_CHECK(keys_.after_batch(db, now));
         done = std::move(appended);
         return {};
     };
@@ -210,8 +212,9 @@ Result<Receipt> SqliteStore::erase(const ConversationId& name) {
     PAL_CHECK(with_advice(writer_.run_and_purge(work)));
     receipt.remains = {"backups and copies that were made before"};
     if (writer_.purge_is_due())
-        receipt.remains.push_back("the write-ahead log beside the file: a backup reads it, or the "
-                                  "disk is full; it is emptied with one of the next writes");
+        receipt.remains.push_back(
+            "the write-ahead log beside the file: a backup reads it, or the "
+            "disk is full; it is emptied with one of the next writes");
     return receipt;
 }
 
@@ -252,7 +255,7 @@ Result<std::size_t> SqliteStore::sweep(std::size_t limit) {
     } while (slice > 0 && went < limit);
     const SqliteWriter::Work tidy = [&](SqliteDatabase& db) -> Result<void> {
         PAL_CHECK(remove_expired_records(db, options_.clock(), limit));
-        return prune_once(db, options_.clock(), keys_pruned_by_sweep);
+        return keys_.prune(db, options_.clock(), keys_pruned_by_sweep);
     };
     PAL_CHECK(writer_.run_and_purge(tidy));
     return went;

@@ -60,6 +60,7 @@ private:
     SqliteStoreOptions options_;
     SqliteWriter writer_;
     KnownLogs known_;  // of whoever is at the writer's front
+    KeyPruner keys_;   // the same
     SqliteReaders readers_;
 };
 

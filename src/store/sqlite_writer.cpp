@@ -6,7 +6,7 @@ namespace palimpsest {
 namespace {
 
 // About 8 MiB of WAL: long enough to spare syncs, short enough to be read and written back fast.
-constexpr std::int64_t checkpoint_pages = 1000;
+constexpr std::int64_t checkpoint_pages = 2000;
 // Readers hold a snapshot for as long as one call; whoever holds one longer is not waited for.
 constexpr int purge_wait_ms = 250;
 

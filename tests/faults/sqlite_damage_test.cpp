@@ -13,6 +13,7 @@
 #include "faults/damaged_store.h"
 #include "store/sqlite_fixture.h"
 #include "store/sqlite_inspect.h"
+#include "store/sqlite_schema.h"
 
 namespace palimpsest {
 namespace {
@@ -45,7 +46,7 @@ TEST(sqlite_damage, a_file_that_lost_a_single_byte_says_so) {
     make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
-    for (const std::size_t lost : {1, 100, 8191, 8192, 8193}) {
+    for (const std::size_t lost : {1, 100, 4095, 4096, 4097}) {
         put_file(path, std::string_view(whole).substr(0, whole.size() - lost));
         const auto store = open_store(folder.url());
         ASSERT_FALSE(store) << lost;
@@ -119,7 +120,7 @@ TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
     const StoredTexts contents = make_store(folder.url());
     const std::string path = folder.file("store.db");
     const std::string whole = bytes_of_file(path);
-    constexpr std::size_t page = 8192;
+    constexpr std::size_t page = 4096;
     for (std::size_t at = 0; at < whole.size(); at += page) {
         std::string bytes = whole;
         bytes.replace(at, page, page, '\0');
@@ -130,6 +131,19 @@ TEST(sqlite_damage, a_lost_page_is_named_and_the_rest_is_read) {
         EXPECT_TRUE(at > 0 || readable == contents.size()) << readable;
         EXPECT_GT(report->findings.size(), readable) << "page " << at / page + 1;
     }
+}
+
+TEST(sqlite_damage, a_lost_first_page_of_the_layout_before_is_made_anew_too) {
+    const TestFolder folder(quick_place());
+    ASSERT_TRUE(create_sqlite_file(folder.file("store.db"), sqlite_layouts[1]));
+    const StoredTexts contents = make_store(folder.url());
+    const std::string path = folder.file("store.db");
+    std::string bytes = bytes_of_file(path);
+    bytes.replace(0, sqlite_layouts[1].page_bytes, sqlite_layouts[1].page_bytes, '\0');
+    put_file(path, bytes);
+    const Result<CheckReport> report = inspect_sqlite(folder.url());
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(count_of(*report, "readable"), contents.size());
 }
 
 TEST(sqlite_damage, a_flipped_byte_is_never_given_out_as_right) {

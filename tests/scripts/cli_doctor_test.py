@@ -5,7 +5,7 @@ import sqlite3
 
 from pal_run import PalTest, main
 
-PAGE = 8192
+PAGE = 4096
 NAMES = ("a", "b", "c", "d")
 
 

@@ -118,6 +118,9 @@ void make_version_1(const TestFolder& folder) {
         "ALTER TABLE head DROP COLUMN updated_minute; ALTER TABLE head DROP COLUMN accessed_minute;"
         "CREATE INDEX head_updated ON head(tenant, updated, uid) WHERE tenant IS NOT NULL;"
         "CREATE INDEX head_accessed ON head(tenant, accessed, uid) WHERE tenant IS NOT NULL;"
+        "DROP TABLE once; CREATE TABLE once(id INTEGER PRIMARY KEY, log INTEGER NOT NULL, key TEXT "
+        "NOT NULL, digest BLOB NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, at INTEGER "
+        "NOT NULL) STRICT; CREATE UNIQUE INDEX once_key ON once(log, key);"
         "PRAGMA user_version=1");
 }
 
@@ -149,7 +152,7 @@ TEST(sqlite_bodies, come_to_a_store_of_version_1_which_goes_on) {
     EXPECT_EQ(OpenFile(folder).number("SELECT count(*) FROM head WHERE updated_minute * 60000 "
                                       "BETWEEN updated - 59999 AND updated"),
               1);
-    EXPECT_EQ(OpenFile(folder).number("PRAGMA user_version"), 3);
+    EXPECT_EQ(OpenFile(folder).number("PRAGMA user_version"), 4);
     EXPECT_EQ(OpenFile(folder).number("SELECT count(*) FROM entry WHERE shared IS NULL"), 1);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/clock.h"
 #include "store/sqlite_db.h"
 #include "store/sqlite_fixture.h"
 #include "store/sqlite_schema.h"
@@ -66,7 +67,63 @@ TEST(sqlite_store, refuses_a_newer_schema_and_names_both_versions) {
     run_sql(folder.file("store.db"), "PRAGMA user_version=99");
     const std::string error = open_error(folder.url());
     EXPECT_NE(error.find("99"), std::string::npos) << error;
-    EXPECT_NE(error.find("up to 3;"), std::string::npos) << error;
+    EXPECT_NE(error.find("up to 4;"), std::string::npos) << error;
+}
+
+std::int64_t number_in(const TestFolder& folder, const char* sql) {
+    const auto db = SqliteDatabase::open(folder.file("store.db"), SqliteDatabase::Mode::read_only);
+    return db ? (*db)->integer(sql).value_or(-1) : -1;
+}
+
+Batch keyed(std::string key) {
+    Batch batch = batch_of("said");
+    batch.key = std::move(key);
+    return batch;
+}
+
+TEST(sqlite_store, goes_on_with_a_file_of_version_3_and_knows_its_keys) {
+    const TestFolder folder;
+    ASSERT_TRUE(create_sqlite_file(folder.file("store.db"), sqlite_layouts[1]));
+    EXPECT_EQ(number_in(folder, "PRAGMA user_version"), 3);
+    {
+        const auto store = open_good(folder.url());
+        ASSERT_TRUE(store->append(alice, keyed("k")));
+    }
+    run_sql(folder.file("store.db"),
+            "ALTER TABLE once RENAME TO moved;"
+            "CREATE TABLE once(id INTEGER PRIMARY KEY, log INTEGER NOT NULL, key TEXT NOT NULL, "
+            "digest BLOB NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, at INTEGER NOT "
+            "NULL) STRICT; CREATE UNIQUE INDEX once_key ON once(log, key);"
+            "INSERT INTO once(log, key, digest, first, last, at) SELECT log, key, digest, first, "
+            "last, at FROM moved; DROP TABLE moved; PRAGMA user_version=3");
+    const auto store = open_good(folder.url());
+    const Result<Appended> repeat = store->append(alice, keyed("k"));
+    ASSERT_TRUE(repeat) << repeat.error().message;
+    EXPECT_TRUE(repeat->again);
+    EXPECT_EQ(store->head(alice)->end, Seq{1});
+    EXPECT_EQ(number_in(folder, "PRAGMA user_version"), 4);
+    EXPECT_EQ(number_in(folder, "PRAGMA page_size"), 8192);
+    EXPECT_TRUE(store->check({})->findings.empty());
+}
+
+TEST(sqlite_store, forgets_the_keys_of_the_day_before_while_others_come) {
+    const TestFolder folder;
+    Time now = system_now();
+    const auto store = open_good(folder.url(), {.clock = [&] { return now; }});
+    const auto say = [&](const std::string& day, int count) {
+        for (int i = 0; i < count; ++i) {
+            const std::string name = std::to_string(i % 3);
+            ASSERT_TRUE(store->append({"t", name}, keyed(day + std::to_string(i))));
+        }
+    };
+    say("monday", 100);
+    now += std::chrono::hours(23);
+    say("tuesday", 100);
+    EXPECT_EQ(number_in(folder, "SELECT count(*) FROM once"), 200);
+    now += std::chrono::hours(2);
+    say("wednesday", 160);
+    EXPECT_EQ(number_in(folder, "SELECT count(*) FROM once WHERE key LIKE 'monday%'"), 0);
+    EXPECT_EQ(number_in(folder, "SELECT count(*) FROM once"), 260);
 }
 
 TEST(sqlite_store, refuses_the_database_of_another_program) {
