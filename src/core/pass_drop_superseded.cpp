@@ -1,8 +1,8 @@
 // drop_superseded: results of calls that were made again later, with the same arguments, go.
 //
 // A group that is nothing but such calls and their results is dropped whole; where the assistant
-// also said something the results become placeholders. Errors count for nothing: a call that failed
-// later does not supersede one that worked.
+// also said something, or thought what its next calls rely on, the results become placeholders.
+// Errors count for nothing: a call that failed later does not supersede one that worked.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,6 +11,7 @@
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/placeholder.h"
+#include "core/scan.h"
 #include "core/tool_pass.h"
 
 namespace palimpsest {
@@ -117,6 +118,15 @@ RewriteFunction rewrite_again(const PassInput& input, std::set<std::string> ids)
     };
 }
 
+// Without it what follows would be a run of calls that lost the thought that it began with.
+bool begins_run(const PassInput& input, std::size_t g) {
+    const auto thinks = [&](std::size_t group) {
+        return binds_run(input.items[input.groups[group].first]);
+    };
+    return !input.turns.empty() && g >= input.turns.back().first && g + 1 < input.groups.size() &&
+           thinks(g) && !thinks(g + 1);
+}
+
 // A group with calls that were made again later.
 struct Superseded {
     std::size_t group = 0;
@@ -135,7 +145,8 @@ std::vector<Superseded> find_superseded(const PassInput& input) {
         Superseded one{g};
         for (std::size_t n = 0; n < exchange.made.size(); ++n)
             if (later.contains(exchange.made[n])) one.ids.insert(exchange.ids[n]);
-        one.whole = one.ids.size() == exchange.made.size() && !exchange.says_more;
+        one.whole =
+            one.ids.size() == exchange.made.size() && !exchange.says_more && !begins_run(input, g);
         if (input.shields[g] == Shield::none && !one.ids.empty()) out.push_back(std::move(one));
         for (std::size_t n = 0; n < exchange.made.size(); ++n)
             if (!exchange.failed.contains(exchange.ids[n])) later.insert(exchange.made[n]);
