@@ -30,7 +30,9 @@ WEIGHTS = build/cache/local-embedder/bge-small-en-v1.5
 PREFIX ?= /usr/local
 install: build
 	@install -D -m 755 build/release/pal $(DESTDIR)$(PREFIX)/bin/pal
-	@install -D -m 644 packaging/palimpsest.service $(DESTDIR)$(PREFIX)/lib/systemd/system/palimpsest.service
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system
+	@sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/palimpsest.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/palimpsest.service
+	@chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/palimpsest.service
 	@mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	@if [ -f $(WEIGHTS).onnx ]; then install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/palimpsest $(WEIGHTS).onnx $(WEIGHTS)-tokenizer.json; fi
 	@build/release/pal completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/pal

@@ -374,8 +374,11 @@ public:
     Result<Header> create(const ConversationId& name, const HeaderPatch& header,
                           const WriteOptions& write = {});  // conflict when it is there
     Result<Written> append(const ConversationId& name, const AppendRequest& request);
+    // conflict where the header, or the log, is not what was expected.
     Result<Header> patch(const ConversationId& name, const HeaderPatch& header,
-                         std::optional<std::uint64_t> expected_revision = {});
+                         std::optional<std::uint64_t> expected_revision = {},
+                         std::optional<Seq> expected_end = {});
+    // `expected_end` of the write is the parent's.
     Result<Header> fork(const ConversationId& name, const ConversationId& child,
                         std::optional<Seq> at = {}, const WriteOptions& write = {});
     Result<Checkpoint> checkpoint(const ConversationId& name, std::string_view checkpoint_name,

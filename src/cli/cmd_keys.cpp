@@ -82,7 +82,19 @@ void print_new(Invocation& call, const NewKey& made) {
                    stderr);
 }
 
+// An empty list would be a key for all models, or without a budget: not what somebody means whose
+// variable is not set.
+Result<void> refuse_empty_lists(const Arguments& arguments) {
+    for (const std::string_view flag : {"models", "budget"})
+        if (const auto list = arguments.get(flag); list && split_list(*list).empty())
+            return fail(ErrorCode::invalid_request,
+                        "--" + std::string(flag) + " names none; leave it out for no limit",
+                        std::string(flag));
+    return {};
+}
+
 Result<int> create(Invocation& call) {
+    PAL_CHECK(refuse_empty_lists(call.arguments));
     ApiKey key{.name = call.arguments.size() > 1 ? call.arguments[1] : "",
                .tenant = call.settings.tenant};
     PAL_TRY(scopes, parse_scopes(call.arguments.get("scopes").value_or("read,write")));

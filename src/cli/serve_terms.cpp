@@ -58,6 +58,7 @@ Settings with_live(const Settings& now, Settings next) {
     merged.endpoints = std::move(next.endpoints);
     merged.agents = std::move(next.agents);
     merged.file_text = std::move(next.file_text);
+    merged.has_file = next.has_file;
     return merged;
 }
 
@@ -113,6 +114,13 @@ ServerTerms terms_of(const Settings& settings) {
 }
 
 Result<Reloaded> reload(Serving& serving, Settings next) {
+    // Somebody is writing it anew, or has lost it: nobody has asked for a server without models.
+    if (serving.settings.has_file && !next.has_file)
+        return fail(
+            ErrorCode::invalid_request,
+            "the settings file palimpsest.toml, which was there when the server read it last, is "
+            "gone: put it back, empty if nothing shall be set, and send SIGHUP again",
+            "config");
     Reloaded difference = compare(serving.settings, next);
     for (std::string& name : keep_encodings(serving.settings, next))
         difference.after_restart.push_back(std::move(name));

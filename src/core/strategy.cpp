@@ -310,6 +310,14 @@ Result<std::string> patch_strategy(std::string_view strategy, std::string_view p
     if (!changes.root().is_object())
         return fail(ErrorCode::invalid_request, "a memory strategy must be a JSON object");
     PAL_TRY(old, parse_json(strategy.empty() ? "{}" : strategy));
+    if (changes.root().size() == 0) return std::string(strategy);
+    // Only as a whole: what of it would go on beside another field, nobody has said.
+    if (old.root().is_string() && !names_field(changes.root(), "mode"))
+        return fail(ErrorCode::invalid_request,
+                    "the strategy is the preset " + std::string(old.root().raw()) +
+                        ", which has no fields to change: set a mode with them, or clear it with "
+                        "\"mode\": null",
+                    "mode");
     std::string json;
     JsonWriter out(json);
     out.begin_object();

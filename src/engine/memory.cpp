@@ -20,6 +20,7 @@
 #include "search/store_index.h"
 #include "store/damaged_log.h"
 #include "store/lineage.h"
+#include "store/rules.h"
 
 namespace palimpsest {
 namespace {
@@ -207,12 +208,14 @@ Result<Written> Memory::append(const ConversationId& name, const AppendRequest& 
 }
 
 Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& header,
-                             std::optional<std::uint64_t> expected_revision) {
+                             std::optional<std::uint64_t> expected_revision,
+                             std::optional<Seq> expected_end) {
     PAL_CHECK(check_name(name));
     PAL_CHECK(check_patch(*state_, header));
     Batch batch;
     batch.if_absent = IfAbsent::fail;
     batch.expected_revision = expected_revision;
+    batch.expected_end = expected_end;
     batch.patch = header;
     // What is kept of its words lives as long as it was to live before.
     if (header.ttl) PAL_CHECK(forget_words(*state_, name));
@@ -227,6 +230,9 @@ Result<Header> Memory::fork(const ConversationId& name, const ConversationId& ch
     if (name.tenant != child.tenant)
         return fail(ErrorCode::invalid_request, "a fork stays with the tenant of its parent");
     PAL_TRY(parent, state_->store->head(name));
+    // A repeat by its key finds the fork.
+    if (write.key.empty() || !state_->store->head(child))
+        PAL_CHECK(check_expected(parent, true, {.expected_end = write.expected_end}));
     PAL_TRY(point, fork_point(*state_->store, parent, at.value_or(parent.end)));
     Batch batch;
     batch.key = write.key;
@@ -280,7 +286,8 @@ Result<View> Memory::view(const ConversationId& name, const ViewOptions& options
         view = std::move(loaded.view);
     }
     note_access(*state_, header);
-    if (options.window || !options.model.empty()) return preview_view(*state_, view, options);
+    if (options.window || !options.model.empty() || !options.policy.empty())
+        return preview_view(*state_, view, options);
     return view;
 }
 

@@ -12,6 +12,7 @@
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
 #include "store/lineage.h"
+#include "store/rules.h"
 
 #include <fmt/format.h>
 
@@ -119,6 +120,7 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
     PAL_TRY(header, head(name));
     PAL_TRY(in_force, policy_for(*state_, header, options.policy));
     if (options.preview) {
+        PAL_CHECK(check_expected(header, true, {.expected_end = write.expected_end}));
         PAL_TRY(planned, plan_by_hand(*state_, header, in_force, options));
         return told_of(planned);
     }

@@ -129,6 +129,7 @@ Result<void> apply_file(Settings& settings, const SettingSources& sources) {
     PAL_TRY(agents, read_agent_settings(*text, named ? path : "palimpsest.toml"));
     settings.agents = std::move(agents);
     settings.file_text = *std::move(text);
+    settings.has_file = true;
     return {};
 }
 

@@ -69,6 +69,7 @@ struct Settings {
     std::vector<Endpoint> endpoints = {};  // those of them that say where the model is
     std::vector<AgentSpec> agents = {};    // of the file alone: [agents.KEY]
     std::string file_text = {};            // the whole file, to see whether it has changed
+    bool has_file = false;                 // it is there
 };
 
 enum class SettingKind : std::uint8_t { text, choice, address, number, size, toggle };

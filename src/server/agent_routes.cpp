@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "palimpsest/chat.h"
+#include "server/paging.h"
 #include "server/rest.h"
 #include "server/turn_body.h"
 
@@ -47,18 +48,18 @@ RouteReply usage_reply(const std::vector<UsageRow>& rows) {
 
 }  // namespace
 
+// By key, also one that is gone meanwhile.
 Result<RouteReply> list_agents(Call& call) {
     PAL_TRY(all, call.site.memory.agents(call.site.tenant));
-    const std::string after(call.query.text("after").value_or(""));
-    const std::size_t limit = call.query.number("limit").value_or(100);
-    const auto first = std::ranges::upper_bound(all, after, {}, &AgentSpec::key);
-    const auto left = static_cast<std::size_t>(all.end() - first);
+    const auto find = [&](std::string_view key, std::string_view) -> Result<RowPlace> {
+        const auto range = std::ranges::equal_range(all, key, {}, &AgentSpec::key);
+        return RowPlace{static_cast<std::size_t>(range.begin() - all.begin()),
+                        static_cast<std::size_t>(range.end() - all.begin())};
+    };
+    PAL_TRY(page, find_page(call.query, all.size(), find));
     ListReply list;
-    for (std::size_t i = 0; i < std::min(limit, left); ++i) {
-        const AgentSpec& agent = *(first + static_cast<std::ptrdiff_t>(i));
-        write_agent(list.row(agent.key), agent);
-    }
-    return list.end(left > limit);
+    for (const std::size_t i : page.rows) write_agent(list.row(all[i].key), all[i]);
+    return list.end(page.has_more);
 }
 
 Result<RouteReply> get_agent(Call& call) {

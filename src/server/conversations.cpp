@@ -110,23 +110,13 @@ Result<RouteReply> get_conversation(Call& call) {
     return header_reply(header);
 }
 
-// An append without messages: only that compares the end of the log in the same step.
 Result<RouteReply> patch_conversation(Call& call) {
     PAL_TRY(patch, header_patch_of(call));
     PAL_CHECK(clear_metadata(call, patch));
-    const std::optional<std::uint64_t> revision = call.number("revision");
-    if (!call.if_match || patch.empty()) {
-        const Result<Header> header = call.site.memory.patch(call.name(), patch, revision);
-        if (!header) return std::unexpected(blame(header.error(), call, "revision"));
-        return header_reply(*header);
-    }
-    if (revision)
-        return fail(ErrorCode::invalid_request, "give 'revision' or If-Match, not both",
-                    "revision");
-    const Result<Written> written = call.site.memory.append(
-        call.name(), {.messages = "[]", .write = call.write(), .header = patch});
-    if (!written) return std::unexpected(blame(written.error(), call, ""));
-    return header_reply(written->header);
+    const Result<Header> header =
+        call.site.memory.patch(call.name(), patch, call.number("revision"), call.if_match);
+    if (!header) return std::unexpected(blame(header.error(), call, "revision"));
+    return header_reply(*header);
 }
 
 Result<RouteReply> delete_conversation(Call& call) {

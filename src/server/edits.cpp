@@ -6,6 +6,7 @@
 #include "engine/report.h"
 #include "server/asked_model.h"
 #include "server/kept_words.h"
+#include "server/paging.h"
 #include "server/rest.h"
 
 namespace palimpsest {
@@ -126,23 +127,13 @@ Result<RouteReply> get_checkpoint(Call& call) {
 // All of them are read: a checkpoint is small, and people make few.
 Result<RouteReply> list_checkpoints(Call& call) {
     PAL_TRY(all, call.site.memory.checkpoints(call.name(), labels_of(call.query)));
-    if (call.query.text("order") == "desc") std::ranges::reverse(all);
-    const std::size_t limit = call.query.number("limit").value_or(100);
-    const std::optional<std::string_view> after = call.query.text("after");
-    const std::optional<std::string_view> name = call.query.text("name");
+    if (const auto name = call.query.text("name"))
+        std::erase_if(all, [&](const Checkpoint& one) { return one.name != *name; });
+    PAL_TRY(page, find_page(call.query, all.size(),
+                            place_by_id(all, [](const Checkpoint& one) { return one.id; })));
     ListReply list;
-    std::size_t shown = 0;
-    bool passed = !after;
-    for (const Checkpoint& checkpoint : all) {
-        const bool here = passed && (!name || checkpoint.name == *name);
-        if (after == checkpoint.id) passed = true;
-        if (!here) continue;
-        if (shown == limit) return list.end(true);
-        write_checkpoint(list.row(checkpoint.id), checkpoint);
-        ++shown;
-    }
-    if (!passed) return fail(ErrorCode::not_found, "there is no such checkpoint", "after");
-    return list.end(false);
+    for (const std::size_t i : page.rows) write_checkpoint(list.row(all[i].id), all[i]);
+    return list.end(page.has_more);
 }
 
 Result<RouteReply> pin_message(Call& call) {

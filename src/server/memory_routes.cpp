@@ -6,6 +6,7 @@
 #include "core/policy.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
+#include "server/paging.h"
 #include "server/request_meters.h"
 #include "server/rest.h"
 #include "server/tracer.h"
@@ -54,21 +55,22 @@ Result<RouteReply> patch_strategy_of(Call& call) {
         PAL_TRY(strategy, patch_strategy(header.policy, call.json->root().raw()));
         HeaderPatch patch;
         patch.policy = std::move(strategy);
-        const auto done = call.site.memory.patch(call.name(), patch, header.revision);
+        const auto done =
+            call.site.memory.patch(call.name(), patch, header.revision, call.if_match);
         if (done) return strategy_reply(*done, call.query.flag("expand"));
-        if (done.error().code != ErrorCode::conflict || tries == attempts_max)
-            return std::unexpected(done.error());
+        const bool moved = call.if_match && *call.if_match != header.end;
+        if (done.error().code != ErrorCode::conflict || tries == attempts_max || moved)
+            return std::unexpected(blame(done.error(), call, ""));
     }
 }
 
 Result<RouteReply> list_summaries(Call& call) {
     PAL_TRY(all, call.site.memory.summaries(call.name()));
-    if (call.query.text("order") == "desc") std::ranges::reverse(all);
-    const std::size_t limit = call.query.number("limit").value_or(100);
+    const auto id = [](const auto& summary) { return std::to_string(summary.seq.value); };
+    PAL_TRY(page, find_page(call.query, all.size(), place_by_id(all, id)));
     ListReply list;
-    for (std::size_t i = 0; i < std::min(limit, all.size()); ++i)
-        write_summary(list.row(std::to_string(all[i].seq.value)), all[i]);
-    return list.end(all.size() > limit);
+    for (const std::size_t i : page.rows) write_summary(list.row(id(all[i])), all[i]);
+    return list.end(page.has_more);
 }
 
 Result<RouteReply> store_summary(Call& call) {

@@ -23,6 +23,10 @@ constexpr std::string_view warnings_about =
     "what was lost, cut or left out to make the answer, where its body does not say so";
 constexpr std::string_view etag_about =
     "the seq that the conversation ends with, for If-Match; not of a stream";
+constexpr std::string_view request_id_about = "names this request in logs and traces";
+constexpr std::string_view replayed_about =
+    "true: told again to a repeat with the same Idempotency-Key, nothing was done anew";
+constexpr std::string_view retry_about = "false: repeating this request as it is cannot help";
 constexpr std::string_view named_about = "the conversation that this was a turn of, if any";
 constexpr std::string_view search_mode = "mode";  // may need an embedder, which may fail
 
@@ -142,7 +146,8 @@ bool can_fail_with(const Route& route, int status) {
             return route.pattern.find('{') != route.pattern.npos || route.lane != Lane::quick ||
                    takes(route, "conversation_id");
         case 422:
-            return writes || takes(route, search_mode);
+            return writes || takes(route, search_mode) || route.reply == "View" ||
+                   route.reply == "PastCall";
         case 409:
         case 507:
             return writes;
@@ -170,11 +175,12 @@ void write_error_reply(JsonWriter& out, ErrorShape shape, int status) {
         if (example.empty()) example = error_example(shape, row);
     }
     out.key(error_name(shape, status)).begin_object().field("description", about);
-    if (status == 429 || status == 503) {
-        out.key("headers").begin_object();
+    out.key("headers").begin_object();
+    write_header(out, "x-request-id", request_id_about);
+    write_header(out, "x-should-retry", retry_about);
+    if (status == 429 || status == 503)
         write_header(out, "Retry-After", "seconds until it may come again, where that is known");
-        out.end_object();
-    }
+    out.end_object();
     out.key("content").begin_object().key(json_type).begin_object();
     out.key("schema").raw(reference(error_schema(shape))).key("example").raw(example);
     out.end_object().end_object().end_object();
@@ -190,9 +196,14 @@ void write_error_replies(JsonWriter& out) {
 // ---- routes -------------------------------------------------------------------------------------
 
 void write_reply_headers(JsonWriter& out, const Route& route) {
-    if (route.scope == Scope::open) return;
     out.key("headers").begin_object();
+    write_header(out, "x-request-id", request_id_about);
+    if (route.scope == Scope::open) {
+        out.end_object();
+        return;
+    }
     write_header(out, "x-warnings", warnings_about);
+    if (route.method == "POST") write_header(out, "Idempotent-Replayed", replayed_about);
     if (route.tells_end) write_header(out, "ETag", etag_about);
     if (route.named_by_header) write_header(out, "X-Conversation-Id", named_about);
     out.end_object();

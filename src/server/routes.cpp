@@ -73,7 +73,13 @@ constexpr Parameter search_query[] = {
      "hybrid where there is an embedder, else lexical, unless given"},
     {"explain", R"({"type":"boolean"})", "what each score is made of"},
 };
-constexpr Parameter summary_query[] = {order_row, limit_row};
+constexpr Parameter row_after{"after", R"({"type":"string"})", "go on behind the row of this id"};
+constexpr Parameter row_before{"before", R"({"type":"string"})",
+                               "the page that ends before the row of this id"};
+constexpr Parameter row_offset{"offset",
+                               R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
+                               "leave out so many rows first"};
+constexpr Parameter summary_query[] = {order_row, limit_row, row_after, row_before, row_offset};
 constexpr Parameter breakdown_query[] = {
     {"model", R"({"type":"string"})", "whose window and prices; the newest call's unless given"},
 };
@@ -89,18 +95,15 @@ constexpr Parameter recall_tool_query[] = {
      "of the definition; openai_chat unless given"},
 };
 constexpr Parameter checkpoint_query[] = {
-    order_row,
-    limit_row,
-    {"after", R"({"type":"string"})", "go on behind this id"},
-    {"name", R"({"type":"string"})", "only those of this name"},
+    order_row,    limit_row,  row_after,
+    row_before,   row_offset, {"name", R"({"type":"string"})", "only those of this name"},
     metadata_row,
 };
 constexpr Parameter unpin_query[] = {
     {"seq", R"({"type":"integer","minimum":1,"maximum":9007199254740991})",
      "the message; the newest unless given here or in the body"},
 };
-constexpr Parameter agent_query[] = {limit_row,
-                                     {"after", R"({"type":"string"})", "behind this key"}};
+constexpr Parameter agent_query[] = {order_row, limit_row, row_after, row_before, row_offset};
 constexpr Parameter ready_query[] = {
     {"upstream", R"({"type":"boolean"})", "not ready unless every model's server answers"},
 };
@@ -211,7 +214,7 @@ constexpr Route table[] = {
      .function = patch_strategy_of, .summary = "Change fields of the memory strategy; null clears",
      .reply = "MemoryStrategy",
      .tells_end = true, .request = "MemoryStrategyPatch", .query = strategy_query,
-     .act = "policy.change"},
+     .if_match = true, .act = "policy.change"},
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/summaries",
      .function = list_summaries, .summary = "List summaries: what they cover, cost, who wrote them",
      .reply = "SummaryList", .query = summary_query},
@@ -240,7 +243,7 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/fork",
      .function = fork_conversation, .summary = "Fork: a new conversation that shares the log",
      .status = 201, .reply = "Conversation",
-     .tells_end = true, .request = "NewFork", .again = repeat_create},
+     .tells_end = true, .request = "NewFork", .if_match = true, .again = repeat_create},
     {.method = "POST", .pattern = "/api/v1/conversations/{id}/checkpoints",
      .function = create_checkpoint, .summary = "Name the present position", .status = 201,
      .reply = "Checkpoint", .tells_end = true, .request = "NewCheckpoint", .if_match = true,

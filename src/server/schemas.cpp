@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "server/compaction_schemas.h"
 #include "server/event_schemas.h"
 #include "server/gateway_schemas.h"
 #include "server/openai_schemas.h"
@@ -358,19 +359,6 @@ constexpr Schema table[] = {
     {"Metrics",
      R"({"type":"string"})",
      R"("memory_trigger_total{strategy=\"compact\",trigger=\"tokens\"} 3")"},
-    {"Compaction",
-     R"({"type":"object","required":["outcome","seq","tokens_before","tokens_after","edits"],
-        "properties":{"outcome":{"type":"string"},"seq":{"type":["integer","null"]},
-        "tokens_before":{"$ref":"#/components/schemas/Count"},
-        "tokens_after":{"$ref":"#/components/schemas/Count"},"edits":{"type":"array",
-        "items":{"type":"object","required":["kind","from","to","reason","tokens_before",
-        "tokens_after"],"properties":{"kind":{"type":"string"},
-        "from":{"$ref":"#/components/schemas/Seq"},"to":{"$ref":"#/components/schemas/Seq"},
-        "reason":{"type":"string"},"tokens_before":{"$ref":"#/components/schemas/Count"},
-        "tokens_after":{"$ref":"#/components/schemas/Count"}}}}}})",
-     R"({"outcome":"done","seq":9,"tokens_before":900,"tokens_after":90,
-        "edits":[{"kind":"dropped","from":1,"to":7,"reason":"older than the last 2 messages",
-        "pass":"keep_last","tokens_before":810,"tokens_after":0}]})"},
 
     // ---- turns ----------------------------------------------------------------------------------
     {"Usage",
@@ -417,7 +405,9 @@ constexpr Schema table[] = {
         "request":{"type":["object","null"],"required":["format","messages"],
         "description":"the view as a list that the provider accepts; null: see warnings",
         "properties":{"format":{"$ref":"#/components/schemas/Format"},"system":{"type":"string"},
-        "messages":{"type":"array","items":{"type":"object"}}}},
+        "messages":{"type":"array","items":{"type":"object"}},
+        "prompt_cache_key":{"type":"string","description":
+        "for the provider's prompt cache, where the format has it"}}},
         "message":{"type":["object","null"],
         "description":"the answer, where this repeats a finished turn"},
         "interrupted":{"type":"boolean","description":"the answer is only a part"},
@@ -469,7 +459,8 @@ consteval auto joined(const Schema (&... tables)[Sizes]) {
     return all;
 }
 constexpr auto all_schemas =
-    joined(table, openai_schemas, gateway_schemas, state_schemas, event_schemas);
+    joined(table, compaction_schemas, openai_schemas, gateway_schemas, state_schemas,
+           event_schemas);
 
 }  // namespace
 

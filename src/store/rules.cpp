@@ -60,7 +60,7 @@ constexpr std::string_view sort_names[] = {"created", "updated", "accessed"};
 
 std::string order_name(const ListQuery& query) {
     return std::string(sort_names[static_cast<std::size_t>(query.sort)]) +
-           (query.newest_first ? "-" : "+");
+           (query.newest_first ? "-" : "~");  // Both stand in a URL as they are.
 }
 
 }  // namespace

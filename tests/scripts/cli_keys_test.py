@@ -41,6 +41,13 @@ class Keys(PalTest):
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
+    def test_an_empty_list_is_no_key_for_everything(self):
+        for flag in ("--models", "--budget"):
+            done = self.pal("keys", "create", "ci", flag, "")
+            self.assertEqual(done.status, 2, done.out)
+            self.assertIn(flag, done.err)
+        self.assertEqual(self.pal("keys", "list").status, 4, "no store was made")
+
     def test_a_budget_is_spent_and_the_acts_are_written_down(self):
         self.fails(2, "invalid_request", "keys", "create", "--budget", "much")
         made = self.ok("keys", "create", "app", "--budget", "1tokens/month", "--json").json()

@@ -1,6 +1,7 @@
 """SIGHUP: `pal serve` takes its settings file anew, all of it or nothing, and says which."""
 import http.client
 import json
+import os
 import signal
 import subprocess
 
@@ -26,7 +27,8 @@ class Reload(PalTest):
 
     def reload(self, text):
         """The line that is logged of it; those of requests before it are left out."""
-        self.write("palimpsest.toml", text)
+        if text is not None:
+            self.write("palimpsest.toml", text)
         self.process.send_signal(signal.SIGHUP)
         while True:
             line = json.loads(self.process.stderr.readline())
@@ -98,6 +100,15 @@ class Reload(PalTest):
         acts = self.ask("GET", "/api/v1/audit")[1]["data"]
         self.assertEqual([row["act"] for row in acts], ["settings.reload"] * 7)
         self.assertEqual([row["outcome"] for row in acts[:2]], ["done", "invalid_request"])
+
+    def test_a_file_that_is_gone_changes_nothing(self):
+        self.start(TWO_MODELS % "a")
+        os.remove(self.path("palimpsest.toml"))
+        line = self.reload(None)
+        self.assertEqual((line["outcome"], line["param"]), ("refused", "config"))
+        self.assertEqual(self.models(), {"echo", "a", "b"})
+        self.assertEqual(self.reload("")["outcome"], "done")
+        self.assertEqual(self.models(), {"echo"})
 
     def test_what_needs_a_restart_is_named_and_stays(self):
         self.start("")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/openapi.h"
+#include "server/running.h"
 
 #include <algorithm>
 #include <set>
@@ -141,6 +142,31 @@ TEST(openapi, describes_every_error_of_the_table_in_the_shape_of_its_route) {
             const JsonValue content = *reply->find("content")->find("application/json");
             EXPECT_TRUE(set.check(shape, *content.find("example"))) << row.name;
         }
+}
+
+void expect_described(JsonValue value, JsonValue schema, const std::string& where) {
+    const auto properties = schema.find("properties");
+    for (const JsonMember member : value.members())
+        EXPECT_TRUE(properties && properties->find(member.key)) << where << "." << member.key;
+}
+
+TEST(openapi, describes_every_field_of_a_compaction) {
+    const Running running;
+    const std::string one = conversations + "/a";
+    for (int i = 0; i < 4; ++i)
+        running.ask("POST", one + "/messages",
+                    R"({"messages":[{"role":"user","content":"one two three four"}]})");
+    const Told told =
+        running.ask("POST", one + "/compact",
+                    R"({"policy":{"target":1,"passes":[{"pass":"keep_last","turns":1}]}})");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    const auto row = std::ranges::find(schemas(), "Compaction", &Schema::name);
+    const JsonDocument schema = parse_json(row->json).value();
+    expect_described(told.json(), schema.root(), "Compaction");
+    const JsonValue edits = schema.root().find("properties")->find("edits").value();
+    for (const JsonValue edit : told.json().find("edits")->elements())
+        expect_described(edit, *edits.find("items"), "Compaction.edits");
+    EXPECT_GT(told.json().find("edits")->size(), 0U);
 }
 
 TEST(openapi, describes_nothing_that_is_not_in_the_table) {

@@ -133,6 +133,21 @@ TEST(rest, patches_only_the_revision_or_the_end_that_was_seen) {
     const Told stale = running.ask("PATCH", one, R"({"title":"2"})", {{"If-Match", "\"0\""}});
     EXPECT_EQ(stale.status(), 409);
     EXPECT_EQ(stale.error("param"), "If-Match");
+    const auto refused = [&](const Told& told) {
+        EXPECT_EQ(told.status(), 409) << told.response.body;
+        EXPECT_EQ(told.error("param"), "If-Match") << told.response.body;
+    };
+    const std::vector<std::pair<std::string, std::string>> old = {{"If-Match", "\"0\""}};
+    refused(running.ask("PATCH", one, "{}", old));
+    refused(running.ask("PATCH", one + "/memory", R"({"mode":"trim"})", old));
+    refused(running.ask("POST", one + "/compact?preview=1", R"({"policy":"balanced"})", old));
+    refused(running.ask("POST", one + "/fork", R"({"id":"late"})", old));
+    EXPECT_EQ(running.ask("GET", conversations + "/late").status(), 404);
+    EXPECT_EQ(
+        running.ask("PATCH", one + "/memory", R"({"mode":"trim"})", {{"If-Match", "1"}}).status(),
+        200);
+    EXPECT_EQ(running.ask("POST", one + "/fork", R"({"id":"now"})", {{"If-Match", "1"}}).status(),
+              201);
     const std::int64_t revision = running.ask("GET", one).number("revision");
     const std::string body = R"({"title":"3","revision":)" + std::to_string(revision) + "}";
     EXPECT_EQ(running.ask("PATCH", one, body).status(), 200);
