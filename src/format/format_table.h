@@ -27,6 +27,12 @@ class Findings;
 class RepairWork;
 struct NeutralRequest;
 
+// Another word for why a reply ended.
+struct StopAlias {
+    std::string_view word = {};
+    StopReason stop = {};
+};
+
 // How a format cuts a conversation into messages.
 struct MessageCut {
     // Leading system messages leave the list for this field of the request; empty: they stay.
@@ -53,7 +59,8 @@ struct Format {
     std::string_view hosted_marks[2] = {};
     std::string_view created_field = {};              // of a reply: when it was made
     std::array<std::string_view, 6> stop_words = {};  // by StopReason; the first match is meant
-    std::span<const Rule> rules = {};                 // that no other format has
+    std::span<const StopAlias> stop_aliases = {};
+    std::span<const Rule> rules = {};  // that no other format has
     std::span<const BodyMend> body_mends = {};
 
     // One message into `message`, which is empty. Errors carry the path of the field inside the

@@ -12,9 +12,10 @@ namespace {
 
 StopReason stop_of(const Format& format, std::string_view word) {
     const auto& words = format.stop_words;
-    const auto found = std::find(words.begin(), words.end(), word);
-    return found == words.end() ? StopReason::other
-                                : static_cast<StopReason>(found - words.begin());
+    const auto found = std::ranges::find(words, word);
+    if (found != words.end()) return static_cast<StopReason>(found - words.begin());
+    const auto alias = std::ranges::find(format.stop_aliases, word, &StopAlias::word);
+    return alias == format.stop_aliases.end() ? StopReason::other : alias->stop;
 }
 
 // The provider's own word for what is wrong; never empty.
@@ -86,14 +87,19 @@ Result<Message> without_unfinished(const Message& message) {
     return read_message(message.format, make_bytes(std::move(raw)));
 }
 
+std::unexpected<Error> broke_off(std::optional<JsonValue> error) {
+    const bool tells = error && error->is_object();
+    return fail(ErrorCode::upstream_failed,
+                "the provider broke off: " +
+                    std::string(tells ? any_string(*error, "message") : "it does not say why"),
+                tells ? kind_of_error(*error) : "error");
+}
+
 Result<void> refuse_error_event(JsonValue event) {
     const auto error = event.find("error");
     const bool named = any_string(event, "type") == "error";
     if (!named && !(error && error->is_object())) return {};
-    const JsonValue source = error && error->is_object() ? *error : event;
-    return fail(ErrorCode::upstream_failed,
-                "the provider broke off: " + std::string(any_string(source, "message")),
-                kind_of_error(source));
+    return broke_off(error && error->is_object() ? error : event);
 }
 
 bool is_whole_json(std::string_view text) {

@@ -26,6 +26,8 @@ Result<void> keep_unfinished(Reply& reply, FormatId format,
 // The message without the field; the same one when it has none.
 Result<Message> without_unfinished(const Message& message);
 
+// The failure that a provider tells in the middle of an answer, in its words.
+std::unexpected<Error> broke_off(std::optional<JsonValue> error);
 // The error that an event carries, if it is an error event.
 Result<void> refuse_error_event(JsonValue event);
 

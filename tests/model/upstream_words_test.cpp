@@ -53,6 +53,27 @@ TEST(upstream_words, of_an_error_inside_a_stream_stay_with_what_came_before_it) 
     EXPECT_TRUE(has(reply->warnings, "capacity lost for [key]")) << reply->warnings.size();
 }
 
+TEST(upstream_words, of_a_response_that_fails_stay_with_what_came_before_it) {
+    const std::string delta =
+        "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,"
+        "\"content_index\":0,\"delta\":\"Hello\"}\n\n";
+    const std::string failed =
+        "data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"output\":[],"
+        "\"error\":{\"code\":\"server_error\",\"message\":\"Overloaded now\"}}}\n\n";
+    Upstream upstream({event_stream_reply(delta + failed), event_stream_reply(failed)});
+    Endpoint endpoint = endpoint_at(upstream);
+    endpoint.format = FormatId::openai_responses;
+    endpoint.retries = 0;
+    const auto reply = ask(endpoint, true);
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_TRUE(reply->interrupted);
+    EXPECT_TRUE(view_of(reply->messages.at(0).raw).contains("Hello"));
+    EXPECT_TRUE(has(reply->warnings, "Overloaded now")) << reply->warnings.size();
+    const auto refused = ask(endpoint, true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::unavailable) << refused.error().message;
+}
+
 TEST(upstream_words, behind_an_event_that_cannot_be_read_are_not_passed_on) {
     const std::string events =
         std::string(hello_event) +

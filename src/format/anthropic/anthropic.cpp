@@ -31,6 +31,10 @@ constexpr Rule rules[] = {
      "results of parallel calls stand in one user message"},
 };
 
+constexpr StopAlias stop_aliases[] = {
+    {"model_context_window_exceeded", StopReason::length},
+};
+
 constexpr BodyMend body_mends[] = {
     {"A7", "thinking", R"({"type":"disabled"})",
      "thinking is switched off for this call: the run of tool calls does not begin with its "
@@ -71,6 +75,7 @@ constinit const Format anthropic_format = {
     .has_cache_marks = true,
     .hosted_marks = {"_tool_result\""},
     .stop_words = {"end_turn", "max_tokens", "tool_use", "stop_sequence", "refusal", "end_turn"},
+    .stop_aliases = stop_aliases,
     .rules = rules,
     .body_mends = body_mends,
     .read_into = read_anthropic,
