@@ -19,6 +19,9 @@ struct Block {
     bool has_text = false, has_input = false, has_content = false;
     bool stopped = false;
     std::size_t call = 0;
+
+    std::string_view whole_input() const { return input.empty() ? "{}" : std::string_view(input); }
+    bool is_whole() const { return !has_input || is_whole_json(whole_input()); }
 };
 
 void set_string(std::string& json, std::string_view key, const std::string& value) {
@@ -39,7 +42,7 @@ std::string finished(const Block& block) {
     if (!block.signature.empty()) set_string(json, "signature", block.signature);
     if (block.has_content) set_string(json, "content", block.content);
     if (!block.citations.empty()) set_raw(json, "citations", json_list(block.citations));
-    if (block.has_input) set_raw(json, "input", block.input.empty() ? "{}" : block.input);
+    if (block.has_input) set_raw(json, "input", std::string(block.whole_input()));
     return json;
 }
 
@@ -50,6 +53,13 @@ std::string unfinished(Block block) {
     std::string json = finished(block);
     if (has_input) set_string(json, "input", input);
     return json;
+}
+
+// Nobody holds a model to JSON when its input is streamed finely: a call that it made in full goes
+// into the object that stands for arguments of another kind.
+Block with_text_input(Block block) {
+    block.input = arguments_object({.kind = PartKind::tool_call, .arguments = block.input});
+    return block;
 }
 
 class AnthropicReader final : public StreamReader {
@@ -66,8 +76,12 @@ public:
             return fail(ErrorCode::upstream_failed, "the stream ended before it began");
         std::vector<std::string> blocks, rest;
         for (const auto& block : blocks_) {
-            const bool usable = stopped_ || is_usable(block);
-            (usable ? blocks : rest).push_back(usable ? finished(block) : unfinished(block));
+            if (is_usable(block))
+                blocks.push_back(finished(block));
+            else if (is_call_with_text(block))
+                blocks.push_back(finished(with_text_input(block)));
+            else
+                rest.push_back(unfinished(block));
         }
         // A place that no block was announced for.
         std::erase(rest, "");
@@ -79,11 +93,18 @@ public:
     }
 
 private:
-    // Of an interrupted reply: text always, calls and thinking only when they are whole.
-    static bool is_usable(const Block& block) {
-        if (block.has_input && !is_whole_json(block.input.empty() ? "{}" : block.input))
-            return false;
-        return block.stopped || block.has_text;
+    // Calls only when they are whole. Of an interrupted reply: text always, thinking likewise.
+    bool is_usable(const Block& block) const {
+        return block.is_whole() && (stopped_ || block.stopped || block.has_text);
+    }
+
+    // The reply ended because of its calls, so this one is as the model wanted it.
+    bool is_call_with_text(const Block& block) const {
+        const auto message = parse_json(message_), start = parse_json(block.start);
+        return stopped_ && message && start &&
+               any_string(message->root(), "stop_reason") ==
+                   anthropic_format.stop_word(StopReason::tool_calls) &&
+               any_string(start->root(), "type") == "tool_use";
     }
 
     // What comes after the end is another message's.
@@ -98,7 +119,7 @@ private:
         if (type == "message_start") return start(root);
         if (type == "content_block_start") return start_block(root, at);
         if (type == "content_block_delta" && at < blocks_.size()) return grow(root, at);
-        if (type == "content_block_stop" && at < blocks_.size()) blocks_[at].stopped = true;
+        if (type == "content_block_stop" && at < blocks_.size()) stop_block(blocks_[at]);
         if (type == "message_delta") change(root);
         if (type == "message_stop") stopped_ = true;
         return {};
@@ -121,19 +142,38 @@ private:
         Block& fresh = blocks_[at];
         fresh = {};
         fresh.start = block->raw();
-        const std::string_view type = any_string(*block, "type");
-        if (type == "text") {
-            fresh.has_text = true;
-            fresh.text = any_string(*block, "text");
-        }
-        if (type == "tool_use") {
+        if (any_string(*block, "type") == "tool_use") {
             fresh.call = calls_++;
             send({.kind = StreamDelta::Kind::call,
                   .index = fresh.call,
                   .id = any_string(*block, "id"),
                   .name = any_string(*block, "name")});
         }
+        begin_with(fresh, *block);
         return {};
+    }
+
+    // What the block has from its start; what comes later is added to it.
+    void begin_with(Block& fresh, JsonValue block) {
+        using Kind = StreamDelta::Kind;
+        fresh.has_text = any_string(block, "type") == "text";
+        if (fresh.has_text) say(fresh.text, Kind::text, any_string(block, "text"));
+        say(fresh.thinking, Kind::reasoning, any_string(block, "thinking"));
+        fresh.content = any_string(block, "content");
+    }
+
+    void say(std::string& grown, StreamDelta::Kind kind, std::string_view more) {
+        grown += more;
+        if (!more.empty()) send({.kind = kind, .text = more});
+    }
+
+    // An input that came with the start and not in pieces.
+    void stop_block(Block& block) {
+        block.stopped = true;
+        const auto start = parse_json(block.start);
+        const auto input = start && !block.has_input ? start->root().find("input") : std::nullopt;
+        if (input && input->size() > 0 && any_string(start->root(), "type") == "tool_use")
+            send({.kind = StreamDelta::Kind::arguments, .index = block.call, .text = input->raw()});
     }
 
     Result<void> grow(JsonValue root, std::size_t at) {
@@ -142,8 +182,7 @@ private:
         if (!delta) return {};
         const std::string_view type = any_string(*delta, "type");
         if (type == "text_delta") {
-            block.text += any_string(*delta, "text");
-            send({.kind = StreamDelta::Kind::text, .text = any_string(*delta, "text")});
+            say(block.text, StreamDelta::Kind::text, any_string(*delta, "text"));
         } else if (type == "input_json_delta") {
             block.has_input = true;
             block.input += any_string(*delta, "partial_json");
@@ -151,8 +190,7 @@ private:
                   .index = block.call,
                   .text = any_string(*delta, "partial_json")});
         } else if (type == "thinking_delta") {
-            block.thinking += any_string(*delta, "thinking");
-            send({.kind = StreamDelta::Kind::reasoning, .text = any_string(*delta, "thinking")});
+            say(block.thinking, StreamDelta::Kind::reasoning, any_string(*delta, "thinking"));
         } else if (type == "signature_delta") {
             block.signature += any_string(*delta, "signature");
         } else if (type == "citations_delta") {
