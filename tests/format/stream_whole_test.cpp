@@ -9,6 +9,7 @@ using namespace palimpsest;
 
 namespace {
 
+constexpr FormatId chat = FormatId::openai_chat;
 constexpr FormatId responses = FormatId::openai_responses;
 constexpr FormatId anthropic = FormatId::anthropic;
 
@@ -93,6 +94,20 @@ const std::string call_item =
     R"({"type":"function_call","call_id":"t1","name":"w","arguments":"{\"city\":1}"})";
 const std::string failed =
     R"({"type":"response.failed","response":{"status":"failed","output":[],"error":{"code":"server_error","message":"boom"}}})";
+
+std::string chunk(const std::string& delta, const std::string& finish = "null") {
+    return R"({"id":"x","choices":[{"index":0,"delta":)" + delta + R"(,"finish_reason":)" + finish +
+           "}]}";
+}
+std::string call_chunk(const std::string& call) {
+    return chunk(R"({"tool_calls":[)" + call + "]}");
+}
+const std::string chat_stop = chunk("{}", R"("stop")");
+
+const std::vector<std::string> spoken = {
+    chunk(R"({"role":"assistant","content":null,"audio":{"id":"audio_1"}})"),
+    chunk(R"({"audio":{"transcript":"Hel"}})"), chunk(R"({"audio":{"transcript":"lo"}})"),
+    chunk(R"({"audio":{"data":"AAAA"}})"), chunk(R"({"audio":{"data":"BBBB"}})")};
 
 }  // namespace
 
@@ -198,4 +213,58 @@ TEST(stream_whole, a_refusal_that_breaks_off_is_kept_as_one) {
     EXPECT_EQ(heard.refusal, "I can not");
     EXPECT_TRUE(heard.stored().contains(R"([{"type":"refusal","refusal":"I can not"}])"))
         << heard.stored();
+}
+
+TEST(stream_whole, what_is_spoken_in_pieces_is_stored_as_one) {
+    std::vector<std::string> events = spoken;
+    events.push_back(chunk(R"({"audio":{"expires_at":99}})"));
+    events.push_back(chat_stop);
+    const Heard heard = hear(chat, events);
+    EXPECT_EQ(heard.text, "Hello");
+    EXPECT_EQ(heard.stored(), R"([{"role":"assistant","content":null,"audio":{"id":"audio_1",)"
+                              R"("transcript":"Hello","data":"AAAABBBB","expires_at":99}}])");
+}
+
+TEST(stream_whole, what_is_spoken_and_breaks_off_leaves_its_words) {
+    const Heard heard = hear(chat, spoken);
+    ASSERT_TRUE(heard.reply) << heard.reply.error().message;
+    EXPECT_TRUE(heard.reply->interrupted);
+    EXPECT_EQ(heard.stored(),
+              R"([{"role":"assistant","content":"Hello","_unfinished":[{"audio":{"id":"audio_1",)"
+              R"("transcript":"Hello","data":"AAAABBBB"}}]}])");
+}
+
+TEST(stream_whole, a_call_of_the_old_kind_grows) {
+    const std::vector<std::string> half = {
+        chunk(R"({"role":"assistant","function_call":{"name":"w","arguments":""}})"),
+        chunk(R"({"function_call":{"arguments":"{\"a\":"}})")};
+    std::vector<std::string> events = half;
+    events.push_back(chunk(R"({"function_call":{"arguments":"1}"}})"));
+    events.push_back(chunk("{}", R"("function_call")"));
+    EXPECT_EQ(hear(chat, events).stored(),
+              R"([{"content":null,"role":"assistant",)"
+              R"("function_call":{"name":"w","arguments":"{\"a\":1}"}}])");
+    const Heard cut = hear(chat, half);
+    EXPECT_TRUE(cut.stored().contains(R"("_unfinished":[{"function_call":)")) << cut.stored();
+}
+
+TEST(stream_whole, calls_under_one_index_are_told_apart_by_their_ids) {
+    const Heard heard = hear(
+        chat,
+        {call_chunk(R"({"index":0,"id":"a1","function":{"name":"w","arguments":"{\"c\":1}"}})"),
+         call_chunk(R"({"index":0,"id":"a2","function":{"name":"w","arguments":"{\"c\":"}})"),
+         call_chunk(R"({"index":0,"function":{"arguments":"2}"}})"), chat_stop});
+    ASSERT_TRUE(heard.reply) << heard.reply.error().message;
+    EXPECT_EQ(heard.calls, R"(|0a1 w0{"c":1}|1a2 w1{"c":12})");
+    ASSERT_EQ(heard.reply->messages.at(0).shape.calls.size(), 2u);
+    EXPECT_TRUE(heard.stored().contains(R"({\"c\":2})")) << heard.stored();
+}
+
+TEST(stream_whole, an_id_that_changes_with_each_piece_begins_no_call) {
+    const Heard heard = hear(
+        chat, {call_chunk(R"({"index":0,"id":"a1","function":{"name":"w"}})"),
+               call_chunk(R"({"index":0,"id":"zz","function":{"arguments":"{}"}})"), chat_stop});
+    ASSERT_TRUE(heard.reply) << heard.reply.error().message;
+    EXPECT_EQ(heard.calls, "|0a1 w0{}");
+    EXPECT_EQ(heard.reply->messages.at(0).shape.calls, std::vector<std::string>{"a1"});
 }
