@@ -65,6 +65,8 @@ ContentKind kind_of(const NeutralPart& part) {
             return ContentKind::tool_result;
         case PartKind::reasoning:
             return ContentKind::reasoning;
+        case PartKind::speech:
+            return part.text.empty() ? ContentKind::opaque : ContentKind::text;
         case PartKind::compaction:
         case PartKind::opaque:
             break;
@@ -289,6 +291,21 @@ std::string spliced(std::string_view raw, std::vector<Splice> splices) {
     return out;
 }
 
+// What was spoken is a field of its message; other words in its place are the message's content,
+// where that has none of its own.
+void put_words(std::vector<Splice>& splices, JsonValue root, const NeutralPart& speech,
+               std::string_view text) {
+    const auto content = root.find("content");
+    std::string rest = "null";
+    if (!content)
+        rest += ",\"content\":" + json_string(text);
+    else if (content->is_null())
+        splices.push_back({content->offset(), content->raw().size(), json_string(text)});
+    splices.push_back(
+        {static_cast<std::size_t>(speech.json.data() - root.raw().data()) + root.offset(),
+         speech.json.size(), std::move(rest)});
+}
+
 // Whether the content of a chat message, if it is a text, begins with the word: looks at the start
 // of the content only.
 bool may_begin_with_error(std::string_view raw) {
@@ -321,11 +338,21 @@ Result<std::string> without_parts(std::string_view raw,
             out = with_member(document.root(), "content", json_list(kept));
     }
     for (const NeutralPart* part : gone) {
-        if (!part->json.empty()) continue;  // A field of the message: reasoning of chat servers.
+        if (!part->field) continue;
         PAL_TRY(now, parse_json(out));
         out = with_member(now.root(), part->type, std::nullopt);
     }
     return out;
+}
+
+std::vector<PartChange> words_of_expired(const NeutralMessage& message, std::int64_t now_s) {
+    std::vector<PartChange> changes;
+    for (std::size_t p = 0; p < message.parts.size(); ++p) {
+        const NeutralPart& part = message.parts[p];
+        if (part.kind == PartKind::speech && part.expires_s > 0 && part.expires_s <= now_s)
+            changes.push_back({p, std::string(part.text)});
+    }
+    return changes;
 }
 
 }  // namespace
@@ -371,6 +398,10 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
     for (const PartChange& change : changes) {
         if (!change.text) continue;
         const NeutralPart& part = *parts[change.part];
+        if (part.kind == PartKind::speech) {
+            put_words(splices, document.root(), part, *change.text);
+            continue;
+        }
         auto bytes = changed_part(message, part, *change.text, inside);
         if (!bytes) return cannot(change.part, "its type has no place for it");
         splices.push_back({static_cast<std::size_t>(part.json.data() - raw.data()),
@@ -381,6 +412,17 @@ Result<Bytes> change_content(const Message& message, std::span<const PartChange>
     if (!splices.empty()) return cannot(0, "parts go and change at the same time");
     PAL_TRY(rest, without_parts(raw, gone));
     return make_bytes(std::move(rest));
+}
+
+Result<Message> without_expired(const Message& message, std::int64_t now_s) {
+    const std::string_view raw = view_of(message.raw);
+    if (message.shape.role != Role::assistant || !raw.contains("\"expires_at\"")) return message;
+    PAL_TRY(document, parse_json(raw));
+    PAL_TRY(neutral, format_of(message.format).read(document.root()));
+    const std::vector<PartChange> changes = words_of_expired(neutral, now_s);
+    if (changes.empty()) return message;
+    PAL_TRY(changed, change_content(message, changes));
+    return read_message(message.format, std::move(changed));
 }
 
 bool may_hold_results(const Message& message) {

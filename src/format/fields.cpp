@@ -99,7 +99,8 @@ std::string url_of(const NeutralPart& part) {
 bool is_textual(const NeutralPart& part) {
     return part.kind == PartKind::text ||
            (part.kind == PartKind::document && part.source_kind == SourceKind::text) ||
-           (part.kind == PartKind::compaction && !part.text.empty());
+           ((part.kind == PartKind::compaction || part.kind == PartKind::speech) &&
+            !part.text.empty());
 }
 
 std::string_view textual(const NeutralPart& part) {

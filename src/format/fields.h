@@ -69,7 +69,8 @@ void report_cache_control(JsonValue object, std::vector<std::string>& lost);
 // A URL, or the data as a data: URL.
 std::string url_of(const NeutralPart& part);
 
-// Text, or what is carried as text: a document given as text, a compaction that can be read.
+// Text, or what is carried as text: a document given as text, a compaction that can be read,
+// the words of what was spoken.
 bool is_textual(const NeutralPart& part);
 std::string_view textual(const NeutralPart& part);
 inline bool is_media(const NeutralPart& part) {

@@ -114,6 +114,9 @@ Part public_part(const NeutralPart& part) {
             return ToolResult{part.id, result_text(part), part.content, part.is_error};
         case PartKind::reasoning:
             return Reasoning{part.text, part.signature};
+        case PartKind::speech:
+            if (part.text.empty()) break;
+            return Text{part.text};
         case PartKind::compaction:
         case PartKind::opaque:
             break;

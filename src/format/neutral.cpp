@@ -39,6 +39,9 @@ void set_shape(Shape& shape, const NeutralMessage& message) {
             case PartKind::reasoning:
                 shape.reasoning = true;
                 break;
+            case PartKind::speech:
+                shape.text = true;
+                break;
             case PartKind::compaction:
             case PartKind::opaque:
                 break;
@@ -142,6 +145,7 @@ void add_part(Gathered& hasher, const NeutralPart& part) {
         case PartKind::image:
         case PartKind::document:
         case PartKind::audio:
+        case PartKind::speech:
             hasher.add('M');
             hasher.hash_field(part.source);
             break;

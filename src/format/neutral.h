@@ -1,4 +1,4 @@
-// What all formats have in common: a message as a role and parts, each of one of ten kinds.
+// What all formats have in common: a message as a role and parts, each of one of eleven kinds.
 //
 // A format reads its JSON into this and writes this as its JSON; shape, fingerprint, parts,
 // conversion, validation and repair are then written once. Views point into the text that was
@@ -24,6 +24,7 @@ enum class PartKind : std::uint8_t {
     reasoning,
     compaction,
     opaque,
+    speech,  // what a model spoke: kept by its provider under an id, with the words
 };
 
 enum class SourceKind : std::uint8_t { none, url, base64, file_id, text };
@@ -36,17 +37,19 @@ struct NeutralPart {
     bool server = false;     // call, result: carried out by the provider; needs no answer from us
     bool builtin = false;    // call, result: a tool the provider defines and the client carries out
     bool annotated = false;  // text: with citations or annotations
-    std::string_view type = {};           // the provider's own name of it
-    std::string_view text = {};           // text, refusal, reasoning; the joined text of a result
-    std::string_view id = {};             // of the call that is made or answered
-    std::string_view name = {};           // of the tool; of the file
+    bool field = false;      // a field of the message, which `type` names, not of its content
+    std::string_view type = {};  // the provider's own name of it
+    std::string_view text = {};  // text, refusal, reasoning, speech; the joined text of a result
+    std::string_view id = {};    // of the call that is made or answered
+    std::string_view name = {};  // of the tool; of the file
     std::string_view arguments = {};      // JSON text, or free text of a custom tool
     std::string_view signature = {};      // what binds reasoning or a compaction to its maker
-    std::string_view source = {};         // media: URL, base64 data, file id or text
+    std::string_view source = {};         // media: URL, base64 data, file id or text; speech: id
     std::string_view media_type = {};     // media: e.g. image/png
     std::string_view detail = {};         // image: how closely it is to be looked at; usual: auto
     std::string_view content = {};        // tool_result: the raw JSON of its content
     std::string_view json = {};           // the whole part as it came in
+    std::int64_t expires_s = 0;           // speech: its provider forgets it then; 0: not known
     std::vector<NeutralPart> inner = {};  // tool_result: the parts of its content; what a call made
 };
 

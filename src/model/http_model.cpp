@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "format/content.h"
 #include "model/dialects.h"
 #include "model/incoming.h"
 #include "model/refusal.h"
@@ -58,6 +59,23 @@ Result<std::string> read_key(const Endpoint& endpoint) {
                                                  endpoint.key_env +
                                                  ", or name another source in the settings");
     return key;
+}
+
+// What a request refers to at a provider may not expire on its way there.
+constexpr std::int64_t on_the_way_s = 60;
+
+// The messages where some refer to what has expired; none if all can go as they are.
+std::vector<Message> still_known(std::span<const Message> messages) {
+    const std::int64_t now_s =
+        std::chrono::duration_cast<std::chrono::seconds>(system_now().time_since_epoch()).count();
+    std::vector<Message> out;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        Message message = without_expired(messages[i], now_s + on_the_way_s).value_or(messages[i]);
+        if (message.raw == messages[i].raw) continue;
+        if (out.empty()) out.assign(messages.begin(), messages.end());
+        out[i] = std::move(message);
+    }
+    return out;
 }
 
 // Lists of features: what a request asks for is added to what the endpoint always does.
@@ -117,6 +135,8 @@ public:
         const std::string_view model = server_name();
         const bool streamed = on_piece || request.on_bytes;
         ModelRequest told = request;
+        const std::vector<Message> said = still_known(request.messages);
+        if (!said.empty()) told.messages = said;
         // Other servers of this format may refuse a field that only its own provider knows.
         if (!dialect_.cache_key_field.empty() && !endpoint_.url.empty() &&
             endpoint_.url != dialect_.usual_url)

@@ -420,5 +420,26 @@ TEST(http_model, tells_a_stream_that_ends_too_early_from_one_that_nobody_wants_a
     EXPECT_EQ(left.cut, std::nullopt);
 }
 
+// What is sent of an answer that a model spoke.
+std::string sent_of_spoken(std::string_view expires_at) {
+    Upstream upstream({plain(chat_body)});
+    const std::string answer =
+        R"({"role":"assistant","content":null,"audio":{"id":"a1","transcript":"Hi","expires_at":)" +
+        std::string(expires_at) + "}}";
+    const FormatId chat = FormatId::openai_chat;
+    const std::vector<Message> said = {make_message(chat, Role::user, "one").value(),
+                                       read_message(chat, make_bytes(answer)).value(),
+                                       make_message(chat, Role::user, "two").value()};
+    EXPECT_TRUE(make_http_model(endpoint_of(upstream)).value()->call({.messages = said}, {}));
+    return upstream.requests().at(0).body;
+}
+
 }  // namespace
+TEST(http_model, refers_to_what_was_spoken_until_it_expires) {
+    const std::string lives = sent_of_spoken("99999999999"), gone = sent_of_spoken("1700000000");
+    EXPECT_TRUE(lives.contains(R"({"role":"assistant","content":null,"audio":{"id":"a1"}})"))
+        << lives;
+    EXPECT_TRUE(gone.contains(R"({"role":"assistant","content":"Hi","audio":null})")) << gone;
+}
+
 }  // namespace palimpsest

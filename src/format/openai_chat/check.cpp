@@ -77,7 +77,7 @@ void check_model(const CheckInput& input, Findings& findings) {
                          "the model " + quoted(model) +
                              " takes no system message: send it as a user message");
         for (const NeutralPart& part : message.parts)
-            if (no_audio && part.kind == PartKind::audio)
+            if (no_audio && (part.kind == PartKind::audio || part.kind == PartKind::speech))
                 findings.add("C5", at,
                              "the model " + quoted(model) +
                                  " takes no audio: leave it out, or use a model that does");
@@ -87,6 +87,14 @@ void check_model(const CheckInput& input, Findings& findings) {
                      "the model " + quoted(model) +
                          " does not search: leave web_search_options "
                          "out, or use a model that does");
+}
+
+void check_speech(const NeutralMessage& message, std::size_t at, Findings& findings) {
+    for (const NeutralPart& part : message.parts)
+        if (part.kind == PartKind::speech && !is_id_alone(part))
+            findings.add("C7", at,
+                         "audio of an answer has more than its id, or no id: send "
+                         R"({"id":"..."}, or its transcript as content)");
 }
 
 // A model of OpenAI's whose name does not say that it does `what`. Other names prove nothing.
@@ -102,6 +110,11 @@ bool takes_no_system(std::string_view model) {
 
 bool takes_no_audio(std::string_view model) {
     return is_gpt_without(model, "audio");
+}
+
+bool is_id_alone(const NeutralPart& speech) {
+    const auto document = parse_json(speech.json);
+    return document && document->root().size() == 1 && !speech.source.empty();
 }
 
 bool takes_no_search(std::string_view model) {
@@ -123,6 +136,7 @@ void check_openai_chat(const CheckInput& input, Findings& findings) {
         check_content(message, at, findings);
         if (message.role != Role::assistant) continue;
         check_arguments(message, at, findings);
+        check_speech(message, at, findings);
         open_round(message, at, round, findings);
     }
     if (!input.options.open_end) close_round(round, findings);

@@ -133,6 +133,7 @@ struct ChatFields {
     std::uint32_t role = 0, content = 0, tool_calls = 0, tool_call_id = 0, refusal = 0;
     // What compatible servers add; OpenAI has neither.
     std::uint32_t reasoning_content = 0, reasoning = 0;
+    std::uint32_t audio = 0, function_call = 0;
 
     std::optional<JsonValue> operator[](std::uint32_t place) const {
         return place == 0 ? std::nullopt : std::optional(message.at_place(place));
@@ -157,6 +158,10 @@ ChatFields fields_of(JsonValue json) {
             fields.reasoning_content = place;
         else if (is_word(member.key, "reasoning"))
             fields.reasoning = place;
+        else if (is_word(member.key, "audio"))
+            fields.audio = place;
+        else if (is_word(member.key, "function_call"))
+            fields.function_call = place;
     }
     return fields;
 }
@@ -167,8 +172,24 @@ void add_field_part(NeutralMessage& message, PartKind kind, std::string_view nam
     if (!value || value->string().empty()) return;
     NeutralPart& part = message.parts.emplace_back();
     part.kind = kind;
+    part.field = true;
     part.type = name;
     part.text = value->string();
+}
+
+void add_object_part(NeutralMessage& message, PartKind kind, std::string_view name,
+                     const std::optional<JsonValue>& value) {
+    if (!value || !value->is_object()) return;
+    NeutralPart& part = message.parts.emplace_back();
+    part.kind = kind;
+    part.field = true;
+    part.type = name;
+    part.json = value->raw();
+    if (kind != PartKind::speech) return;
+    part.source = any_string(*value, "id");
+    part.text = any_string(*value, "transcript");
+    const auto expires = value->find("expires_at");
+    part.expires_s = expires ? expires->integer().value_or(0) : 0;
 }
 
 Result<void> read_result(NeutralMessage& message, const ChatFields& fields) {
@@ -194,6 +215,9 @@ Result<void> read_assistant(NeutralMessage& message, const ChatFields& fields) {
     if (const auto content = fields[fields.content])
         PAL_CHECK(read_content(message.parts, *content));
     add_field_part(message, PartKind::refusal, "refusal", fields[fields.refusal]);
+    add_object_part(message, PartKind::speech, "audio", fields[fields.audio]);
+    // The way before there were tools. It has no id, and its result neither.
+    add_object_part(message, PartKind::opaque, "function_call", fields[fields.function_call]);
     if (const auto calls = fields[fields.tool_calls]) PAL_CHECK(read_calls(message, *calls));
     return {};
 }

@@ -19,6 +19,7 @@ constexpr Rule rules[] = {
     {"C5", "openai_chat", Severity::needs_context, "audio goes to the models that take audio"},
     {"C6", "openai_chat", Severity::needs_context,
      "web_search_options go to the models that search"},
+    {"C7", "openai_chat", Severity::reject, "what a model spoke goes back as its id alone"},
 };
 
 Result<void> read_reply_message(Reply& reply, JsonValue body) {

@@ -14,6 +14,8 @@ void repair_openai_chat(RepairWork& work);
 // Rules that hang on the model, which OpenAI's own names tell: recorded refusals.
 bool takes_no_system(std::string_view model);
 bool takes_no_audio(std::string_view model);
+// What was spoken, as a request may have it: the id and nothing else.
+bool is_id_alone(const NeutralPart& speech);
 bool takes_no_search(std::string_view model);
 
 bool read_openai_chat_field(NeutralRequest& request, std::string_view key, JsonValue value);

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "format/check.h"
+#include "format/content.h"
 #include "format/openai_chat/openai_chat.h"
 #include "format/repair_work.h"
 
@@ -141,6 +142,36 @@ void mend_audio(RepairWork& work) {
     work.erase_dropped();
 }
 
+// What cannot be referred to is said in its words.
+void put_words(RepairWork& work, std::size_t index, std::size_t part) {
+    const NeutralPart& speech = work.pieces[index].neutral.parts[part];
+    PartChange change{part, std::nullopt};
+    if (!speech.text.empty()) change.text = speech.text;
+    const auto changed = change_content(work.pieces[index].message, {&change, 1});
+    if (!changed || !*changed)
+        return work.drop(index, "left out audio of an answer, whose words are not known");
+    work.note(work.pieces[index].at, "sent the transcript of an answer's audio");
+    work.rewrite(index, std::string(view_of(*changed)));
+}
+
+void mend_speech(RepairWork& work) {
+    const bool no_audio = takes_no_audio(work.options.model);
+    for (std::size_t i = 0; i < work.pieces.size(); ++i) {
+        const auto& parts = work.pieces[i].neutral.parts;
+        const auto speech = std::ranges::find(parts, PartKind::speech, &NeutralPart::kind);
+        if (speech == parts.end()) continue;
+        if (no_audio || speech->source.empty()) {
+            put_words(work, i, static_cast<std::size_t>(speech - parts.begin()));
+        } else if (!is_id_alone(*speech)) {
+            work.note(work.pieces[i].at, "sent the id of an answer's audio");
+            std::string audio;
+            JsonWriter(audio).begin_object().field("id", speech->source).end_object();
+            work.rewrite(i, with_member(work.pieces[i].document->root(), "audio", audio));
+        }
+    }
+    work.erase_dropped();
+}
+
 // Models that take no system message get it as the user's.
 void mend_roles(RepairWork& work) {
     if (!takes_no_system(work.options.model)) return;
@@ -158,6 +189,7 @@ void repair_openai_chat(RepairWork& work) {
     for (std::size_t i = 0; i < work.pieces.size(); ++i) mend_message(work, i);
     work.erase_dropped();
     mend_audio(work);
+    mend_speech(work);
     Rounds(work).rebuild();
     mend_roles(work);
 }
