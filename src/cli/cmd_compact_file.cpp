@@ -6,10 +6,7 @@
 #include "cli/documents.h"
 #include "engine/compact_document.h"
 #include "engine/model_table.h"
-#include "engine/pooled_tokenizer.h"
 #include "engine/present.h"
-#include "palimpsest/tokenizer.h"
-#include "token/models.h"
 
 namespace palimpsest {
 namespace {
@@ -53,11 +50,8 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     if (!policy.empty()) options.policy = std::move(policy);
     const ModelTable models(call.settings.models, {});
     options.models = &models;
-    const ModelMatch match = models.match(options.model.empty() ? "gpt-4o" : options.model);
-    PAL_TRY(tokenizer, open_tokenizer(match.spec->encoding));
-    const PooledTokenizer counting(tokenizer, match.spec->images);
     PAL_TRY(json, read_input(call.arguments.size() > 0 ? call.arguments[0] : "-"));
-    PAL_TRY(done, compact_document(json, options, counting));
+    PAL_TRY(done, compact_document(json, options));
     if (const auto report = call.arguments.get("report"))
         PAL_CHECK(write_report_file(*report, plan_report(done.plan)));
     if (call.arguments.has("explain")) explain(done.plan);

@@ -64,14 +64,9 @@ private:
     std::map<std::string, Way> ways_;
 };
 
-std::string model_in(std::string_view json) {
-    const auto document = parse_json(json);
-    const auto model = document ? document->root().find("model") : std::nullopt;
-    return model && model->is_string() ? std::string(model->string()) : std::string();
-}
-
 Result<std::uint64_t> count_body(Counting& counting, std::string_view json) {
-    PAL_TRY(way, counting.way(model_in(json)));
+    PAL_TRY(document, parse_json(json));
+    PAL_TRY(way, counting.way(model_named_in(document.root())));
     PAL_TRY(counted, count_request(*counting.format, *way->model, *way->counter, json));
     return way->model->exact ? counted.total() : Calibration(*way->model).estimate(counted);
 }

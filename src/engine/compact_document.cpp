@@ -7,6 +7,7 @@
 #include "core/plan_numbers.h"
 #include "engine/message_tools.h"
 #include "engine/model_table.h"
+#include "engine/pooled_tokenizer.h"
 #include "engine/present.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
@@ -18,9 +19,7 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::uint32_t per_message_tokens = 4;     // About what providers add around a message,
-constexpr std::uint32_t per_request_tokens = 3;     // and to begin the answer.
-constexpr std::string_view usual_model = "gpt-4o";  // Whose rules tools are counted by otherwise.
+constexpr std::string_view usual_model = "gpt-4o";  // By whose rules is counted otherwise.
 
 struct OpenDocument {
     std::vector<Message> preamble = {};
@@ -30,9 +29,26 @@ struct OpenDocument {
     ModelFacts facts = {};  // of a model that is known: what an edit must pay is asked of them
 };
 
-std::uint64_t tokens_of_field(JsonValue body, std::string_view name, const Tokenizer& tokenizer) {
-    const auto value = body.find(name);
-    return value && !value->is_null() ? tokenizer.count(value->raw()) : 0;
+ModelMatch match_of(const DocumentOptions& options, std::string_view model) {
+    return options.models ? options.models->match(model) : find_model(model);
+}
+
+// The prompt that stands beside the messages, counted as the message that services make of it.
+std::uint64_t prompt_tokens(FormatId format, JsonValue body, const MessageTools& tools,
+                            std::uint32_t per_message) {
+    std::uint64_t sum = 0;
+    for (const std::string_view name : {"system", "instructions"}) {
+        const auto prompt = body.find(name);
+        if (!prompt || prompt->is_null()) continue;
+        const std::string raw(prompt->raw());
+        const auto read =
+            read_messages(format, make_bytes(R"([{"role":"system","content":)" + raw + "}]"));
+        const auto counted = read && read->size() == 1 ? tools.rewrite(read->front(), {})
+                                                       : Result<Message>(Message{});
+        sum +=
+            per_message + (counted && counted->raw ? counted->count.tokens : tools.count_text(raw));
+    }
+    return sum;
 }
 
 // What the body itself keeps free for the answer, unless that is most of the window.
@@ -47,39 +63,32 @@ std::uint64_t reply_of(JsonValue body, std::uint64_t window) {
 }
 
 void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& options,
-                const Tokenizer& tokenizer) {
+                const Tokenizer& tokenizer, const MessageTools& message_tools) {
+    const ModelMatch match = match_of(options, out.model);
+    const bool known = !out.model.empty() && match.known;
+    const ModelSpec& counts = known ? *match.spec : *find_model(usual_model).spec;
+    if (known) out.facts = facts_of(counts);
     Budget& budget = out.budget;
-    budget.per_message = per_message_tokens;
-    budget.per_request = per_request_tokens;
+    budget.per_message = around_message(counts.overheads);
+    budget.per_request =
+        static_cast<std::uint32_t>(std::max(counts.overheads.per_request, std::int32_t{0}));
     budget.window = options.window;
-    if (root.is_object()) {
-        budget.system = tokens_of_field(root, "system", tokenizer) +
-                        tokens_of_field(root, "instructions", tokenizer);
-        if (const auto model = root.find("model"); model && out.model.empty())
-            out.model = model->string();
-    }
-    const ModelMatch match =
-        options.models ? options.models->match(out.model) : find_model(out.model);
-    if (!out.model.empty() && match.known) out.facts = facts_of(*match.spec);
-    const ModelSpec& counts = match.known ? *match.spec : *find_model(usual_model).spec;
-    if (const auto tools = root.is_object() ? root.find("tools") : std::nullopt)
-        budget.tools =
-            tool_tokens(counts, tokenizer, tools->raw(), !out.preamble.empty() || budget.system > 0)
-                .total();
-    if (!out.model.empty() && match.known)
-        budget.window = budget.window == 0
-                            ? match.spec->window_tokens
-                            : std::min<std::uint64_t>(budget.window, match.spec->window_tokens);
-    if (root.is_object()) budget.reply = reply_of(root, budget.window);
+    if (known && (budget.window == 0 || budget.window > counts.window_tokens))
+        budget.window = counts.window_tokens;
     for (const Message& message : out.preamble)
-        budget.system += message.count.tokens + per_message_tokens;
+        budget.system += message.count.tokens + budget.per_message;
+    if (!root.is_object()) return;
+    budget.system += prompt_tokens(options.format, root, message_tools, budget.per_message);
+    budget.reply = reply_of(root, budget.window);
+    if (const auto tools = root.find("tools"))
+        budget.tools = tool_tokens(counts, tokenizer, tools->raw(), budget.system > 0).total();
 }
 
 Result<OpenDocument> open_document(JsonValue root, std::vector<Message> messages,
                                    const DocumentOptions& options, const Tokenizer& tokenizer,
                                    const MessageTools& tools) {
     OpenDocument out;
-    out.model = options.model;
+    out.model = options.model.empty() ? model_named_in(root) : options.model;
     Seq seq;
     for (Message& message : messages) {
         seq = seq + 1;
@@ -95,7 +104,7 @@ Result<OpenDocument> open_document(JsonValue root, std::vector<Message> messages
         out.items.push_back(std::move(item));
     }
     out.items = arrange(std::move(out.items));
-    set_budget(out, root, options, tokenizer);
+    set_budget(out, root, options, tokenizer, tools);
     return out;
 }
 
@@ -107,8 +116,9 @@ std::string with_list(const Format& format, JsonValue root, std::string list) {
 }
 
 // What the messages take, as they are sent.
-Result<std::uint64_t> tokens_of(std::span<const Message> messages, const MessageTools& tools) {
-    std::uint64_t sum = per_message_tokens * messages.size();
+Result<std::uint64_t> tokens_of(std::span<const Message> messages, const MessageTools& tools,
+                                std::uint32_t per_message) {
+    std::uint64_t sum = std::uint64_t{per_message} * messages.size();
     for (const Message& message : messages) {
         PAL_TRY(counted, tools.rewrite(message, {}));
         sum += counted.count.tokens;
@@ -148,8 +158,8 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
     out.document.open_end = !shown.empty() && find_groups(shown).back().open;
     out.messages = std::move(repaired.messages);
     if (!done || repaired.notes.empty()) return out;
-    PAL_TRY(before, tokens_of(view, tools));
-    PAL_TRY(after, tokens_of(out.messages, tools));
+    PAL_TRY(before, tokens_of(view, tools, open.budget.per_message));
+    PAL_TRY(after, tokens_of(out.messages, tools, open.budget.per_message));
     out.added = after - std::min(after, before);
     return out;
 }
@@ -174,22 +184,35 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
     return drawn;
 }
 
+Result<CompactedDocument> compact_body(JsonValue root, std::string_view json,
+                                       const DocumentOptions& options, const Tokenizer& tokenizer) {
+    const auto tools = make_message_tools(tokenizer);
+    PAL_TRY(policy, parse_policy(options.policy));
+    PAL_TRY(messages, read_messages(options.format, make_bytes(std::string(json))));
+    PAL_TRY(open, open_document(root, std::move(messages), options, tokenizer, *tools));
+    PAL_TRY(drawn, draw_up(open, options, policy, *tools));
+    CompactedDocument out = std::move(drawn.document);
+    out.json = mend_body(options.format,
+                         with_list(format_of(options.format), root, write_list(drawn.messages)),
+                         out.repairs);
+    return out;
+}
+
 }  // namespace
 
 Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options,
                                            const Tokenizer& tokenizer) {
-    const auto tools = make_message_tools(tokenizer);
-    PAL_TRY(policy, parse_policy(options.policy));
     PAL_TRY(document, parse_json(json));
-    PAL_TRY(messages, read_messages(options.format, make_bytes(std::string(json))));
-    PAL_TRY(open, open_document(document.root(), std::move(messages), options, tokenizer, *tools));
-    PAL_TRY(drawn, draw_up(open, options, policy, *tools));
-    CompactedDocument out = std::move(drawn.document);
-    out.json =
-        mend_body(options.format,
-                  with_list(format_of(options.format), document.root(), write_list(drawn.messages)),
-                  out.repairs);
-    return out;
+    return compact_body(document.root(), json, options, tokenizer);
+}
+
+Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options) {
+    PAL_TRY(document, parse_json(json));
+    std::string model = options.model.empty() ? model_named_in(document.root()) : options.model;
+    if (model.empty()) model = usual_model;
+    const ModelSpec& counts = *match_of(options, model).spec;
+    PAL_TRY(tokenizer, open_tokenizer(counts.encoding));
+    return compact_body(document.root(), json, options, PooledTokenizer(tokenizer, counts.images));
 }
 
 std::string plan_report(const Plan& plan) {

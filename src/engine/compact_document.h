@@ -31,6 +31,9 @@ struct CompactedDocument {
 // never compacted. Fails with budget_unreachable when it cannot be made to fit.
 Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options,
                                            const Tokenizer& tokenizer);
+// The same with the vocabulary and the charges for pictures of the model that `options` or else the
+// body names; gpt-4o's where neither does.
+Result<CompactedDocument> compact_document(std::string_view json, const DocumentOptions& options);
 
 // {"outcome","trigger","tokens_before","tokens_after","target","limit","edits":[...]}; tokens are
 // of the whole request.

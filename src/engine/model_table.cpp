@@ -30,6 +30,11 @@ ModelSpec row_of(const OwnModel& own) {
 
 }  // namespace
 
+std::string model_named_in(JsonValue body) {
+    const auto model = body.find("model");
+    return model && model->is_string() ? std::string(model->string()) : std::string();
+}
+
 ModelFacts facts_of(const ModelSpec& model) {
     return {.name = std::string(model.name),
             .input_price = model.prices.input,

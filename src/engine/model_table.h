@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "palimpsest/compaction.h"
 #include "palimpsest/memory.h"
 #include "token/models.h"
@@ -35,6 +36,9 @@ private:
     mutable std::shared_mutex mutex_;
     mutable std::map<std::string, const ModelSpec*, std::less<>> found_;  // guarded by mutex_
 };
+
+// The model that the body of a request names; empty where it names none.
+std::string model_named_in(JsonValue body);
 
 // What the planner asks of a model.
 ModelFacts facts_of(const ModelSpec& model);

@@ -267,6 +267,29 @@ TEST(counting, a_turn_counts_images_by_the_rules_of_its_model) {
     EXPECT_GT(dear, 20'000u);
 }
 
+TEST(counting, a_body_is_compacted_as_the_model_that_it_names_counts) {
+    const auto tokens = [](const std::string& model, const std::string& message) {
+        const std::string body = R"({"model":")" + model + R"(","messages":[)" + message + "]}";
+        const auto done = compact_document(body, {.policy = "none"});
+        EXPECT_TRUE(done) << done.error().message;
+        return done ? done->plan.used_before : 0;
+    };
+    const auto counted = [](const char* model, const std::string& message) {
+        const ModelSpec& spec = *find_model(model).spec;
+        const auto tokenizer = open_tokenizer(spec.encoding);
+        const auto charged =
+            count_chat_request(spec, *(*tokenizer)->counter(), R"({"messages":[)" + message + "]}");
+        return charged ? charged->total() : 0;
+    };
+    const std::string chinese =
+        user("\u8bf7\u5e2e\u6211\u67e5\u8be2\u8ba2\u5355\u72b6\u6001\uff0c\u8c22\u8c22\u3002");
+    EXPECT_EQ(tokens("gpt-4", chinese), counted("gpt-4", chinese));
+    EXPECT_EQ(tokens("gpt-4o", chinese), counted("gpt-4o", chinese));
+    EXPECT_GT(tokens("gpt-4", chinese), tokens("gpt-4o", chinese));
+    EXPECT_EQ(tokens("gpt-4o-mini", picture(1)), counted("gpt-4o-mini", picture(1)));
+    EXPECT_GT(tokens("gpt-4o-mini", picture(1)), 20'000u);
+}
+
 TEST(counting, documents_that_are_words_are_cut_until_they_fit) {
     std::string words, base64;
     for (int n = 0; n < 3'000; ++n) words += "word ", base64 += "d29yZCB3b3Jk";  // "word word"

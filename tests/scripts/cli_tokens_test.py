@@ -29,6 +29,18 @@ class Tokens(PalTest):
         self.assertIn("estimate", told.err)
         self.assertGreater(json.loads(told.out)["tokens"], 0)
 
+    def test_a_body_is_compacted_by_the_model_that_it_names(self):
+        texts = ["\u8bf7\u5e2e\u6211\u67e5\u8be2\u8fd9\u4e2a\u8ba2\u5355\u7684\u72b6\u6001\uff0c\u8c22\u8c22\u3002" * 40] * 20
+        body = {"model": "gpt-4", "messages": [{"role": "user", "content": text} for text in texts]}
+        report = self.path("report.json")
+        done = self.ok("compact", "--format=openai_chat", "--report", report, stdin=json.dumps(body))
+        with open(report, encoding="utf8") as file:
+            told = json.load(file)
+        count = lambda text: int(self.pal("count", "--format=openai_chat", stdin=text).out)
+        self.assertEqual((told["outcome"], told["limit"]), ("done", 8192))
+        self.assertEqual(told["tokens_before"], count(json.dumps(body)))
+        self.assertEqual(told["tokens_after"], count(done.out))
+
     def test_count_prints_the_bare_number(self):
         self.assertEqual(self.pal("count", stdin="hello world").out, "2\n")
         self.assertEqual(self.pal("count", "--encoding", "approx", stdin="hello world").out, "3\n")
