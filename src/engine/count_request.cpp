@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "engine/count.h"
+#include "format/json_edit.h"
 #include "format/request.h"
 #include "palimpsest/format.h"
 #include "token/media_tokens.h"
+#include "token/tool_tokens.h"
 
 namespace palimpsest {
 namespace {
@@ -24,6 +27,21 @@ std::string as_body(std::string json) {
     const std::size_t first = json.find_first_not_of(" \t\r\n");
     const bool is_list = first != std::string::npos && json[first] == '[';
     return is_list ? "{\"messages\":" + json + "}" : json;
+}
+
+Result<std::string> without_tools(const std::string& body) {
+    PAL_TRY(document, parse_json(body));
+    return with_member(document.root(), "tools", std::nullopt);
+}
+
+// As they stand in the request: services charge for flat tools otherwise than for a chat's.
+void add_tools(const ModelSpec& model, const Tokenizer& tokenizer, JsonValue tools,
+               RequestCount& sum) {
+    const bool has_system = false;  // It makes no difference to flat tools.
+    const ToolTokens counted = tool_tokens(model, tokenizer, tools.raw(), has_system);
+    sum.tools += counted.declared;
+    sum.tool_overhead += counted.having;
+    sum.shape.tools = static_cast<std::uint32_t>(tools.size());
 }
 
 // Messages that a chat has no place for: tools of the provider's, sealed thoughts, answers to calls
@@ -71,10 +89,14 @@ Result<RequestCount> count_request(FormatId format, const ModelSpec& model, Toke
     const auto* const own = std::ranges::find(request_countings, format, &RequestCounting::format);
     if (own != std::end(request_countings))
         return own->count(model, counter, as_body(std::string(body)));
+    PAL_TRY(document, parse_json(body));
     PAL_TRY(chat, convert_json(format, FormatId::openai_chat, body));
-    PAL_TRY(sum, count_chat_request(model, counter, as_body(std::move(chat.json))));
+    PAL_TRY(bare, without_tools(as_body(std::move(chat.json))));
+    PAL_TRY(sum, count_chat_request(model, counter, bare));
+    const RuledCounter ruled(model.images, counter);
+    if (const auto tools = document.root().find("tools")) add_tools(model, ruled, *tools, sum);
     PAL_TRY(messages, read_messages(format, make_bytes(std::string(body)), Fingerprints::left_out));
-    PAL_CHECK(add_outsiders(model, RuledCounter(model.images, counter), messages, sum));
+    PAL_CHECK(add_outsiders(model, ruled, messages, sum));
     return sum;
 }
 

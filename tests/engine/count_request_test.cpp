@@ -170,5 +170,45 @@ TEST(count_request, parts_of_a_chat_that_are_not_known_count_as_in_a_view) {
     EXPECT_EQ(counted, in_view(FormatId::openai_chat, list));
 }
 
+// Recorded requests, and what the service reported of them.
+TEST(count_request, a_request_of_items_counts_what_was_reported) {
+    const auto tool = [](const std::string& name, const std::string& schema) {
+        return R"("tools":[{"type":"function","name":")" + name +
+               R"(","description":null,"parameters":{"type":"object","additionalProperties":false,)" +
+               schema + "}}]";
+    };
+    const auto ask = [](const std::string& text) {
+        return R"("input":[{"role":"user","content":")" + text + R"("}])";
+    };
+    const std::string helpful = R"(,"instructions":"You are a helpful assistant.")";
+    struct Recorded {
+        const char* model;
+        std::string fields;
+        std::uint64_t reported;
+    };
+    for (const Recorded& one : std::vector<Recorded>{
+             {"gpt-5-mini",
+              ask("Use the get_file tool now to retrieve a document file, then describe what you "
+                  "received.") +
+                  "," + tool("get_file", R"("properties":{})"),
+              47},
+             {"gpt-5",
+              ask("What is the meaning of life?") + "," +
+                  tool("get_meaning_of_life", R"("properties":{})"),
+              40},
+             {"gpt-4.1",
+              ask("Say hi in one word, no punctuation.") + "," +
+                  tool("get_weather",
+                       R"("properties":{"city":{"type":"string"}},"required":["city"])"),
+              40},
+             {"gpt-4o-mini", ask("What is the capital of Minas Gerais?") + helpful, 25},
+             {"gpt-4o-mini", ask("Hello!") + helpful, 19}}) {
+        const std::string body =
+            R"({"model":")" + std::string(one.model) + "\"," + one.fields + "}";
+        EXPECT_EQ(in_request(FormatId::openai_responses, body, one.model), one.reported) << body;
+        EXPECT_EQ(in_view(FormatId::openai_responses, body), one.reported) << body;
+    }
+}
+
 }  // namespace
 }  // namespace palimpsest
