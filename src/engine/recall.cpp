@@ -8,10 +8,12 @@
 #include "base/json_write.h"
 #include "base/utf8.h"
 #include "core/recollect.h"
+#include "core/tool_uses.h"
 #include "engine/hidden.h"
 #include "engine/load.h"
 #include "engine/recall.h"
 #include "engine/state.h"
+#include "format/content.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
 #include "store/lineage.h"
@@ -19,37 +21,76 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::size_t page_entries = 1000;
 constexpr std::size_t answer_bytes_max = 64u << 10;
 
 bool contains(const std::vector<std::string>& ids, std::string_view id) {
     return std::ranges::find(ids, id) != ids.end();
 }
 
-// Where the call of that id and its results stand, newest use of the id first. Reads positions
-// only, from the end backwards until the call is found.
-Result<std::vector<Range>> places_of(Store& store, const Header& header, std::string_view id) {
+// What a message has to do with the call of an id.
+struct Bond {
+    bool calls = false, answers = false;
+};
+
+Bond bond_by_shape(const Message& message, std::string_view id) {
+    return {contains(message.shape.calls, id), contains(message.shape.results, id)};
+}
+
+// Uses of tools that the provider ran stand in no shape.
+Bond bond_by_parts(const Message& message, std::string_view id) {
+    Bond bond;
+    if (hosted_uses(message) == 0 && !may_hold_results(message)) return bond;
+    const auto content = read_content_of(message);
+    if (!content) return bond;
+    for (const ContentPart& part : content->parts) {
+        if (part.id != id) continue;
+        bond.calls = bond.calls || part.kind == ContentKind::tool_call;
+        bond.answers = bond.answers || part.kind == ContentKind::tool_result;
+    }
+    return bond;
+}
+
+// How the log is searched for the messages of a call.
+struct Walk {
+    Bond (*bond)(const Message&, std::string_view);
+    bool content;
+    std::size_t page_entries;
+};
+constexpr Walk walks[] = {{bond_by_shape, false, 1000}, {bond_by_parts, true, 100}};
+
+// Where the call of that id and its results stand, newest use of the id first. Reads from the end
+// backwards until the call is found.
+Result<std::vector<Range>> places_of(Store& store, const Header& header, const Walk& walk,
+                                     std::string_view id) {
     std::vector<Range> places;
     for (Seq end = header.end; end > Seq{};) {
         ReadQuery query{.ranges = {{Seq{1}, end}}, .kinds = only(EntryKind::message)};
-        query.limit = page_entries;
+        query.limit = walk.page_entries;
         query.newest_first = true;
-        query.content = false;
+        query.content = walk.content;
         PAL_TRY(entries, read_lineage(store, header, query));
         for (const Entry& entry : entries) {
-            const Shape& shape = std::get<MessageEntry>(entry.body).message.shape;
-            const bool calls = contains(shape.calls, id);
-            if (calls || contains(shape.results, id)) places.push_back({entry.seq, entry.seq});
-            if (calls) {
+            const Bond bond = walk.bond(std::get<MessageEntry>(entry.body).message, id);
+            if (bond.calls || bond.answers) places.push_back({entry.seq, entry.seq});
+            if (bond.calls) {
                 std::ranges::reverse(places);
                 return places;
             }
         }
-        if (entries.size() < page_entries) break;
+        if (entries.size() < walk.page_entries) break;
         end = entries.back().seq - 1;
     }
     std::ranges::reverse(places);
     return places;
+}
+
+// Positions alone tell it of most calls; only where they do not are messages read.
+Result<std::vector<Range>> places_of(Store& store, const Header& header, std::string_view id) {
+    for (const Walk& walk : walks) {
+        PAL_TRY(places, places_of(store, header, walk, id));
+        if (!places.empty()) return places;
+    }
+    return std::vector<Range>();
 }
 
 constexpr ToolArgument recall_arguments[] = {{"call_id"}, {"from", true}, {"to", true}};

@@ -70,6 +70,62 @@ TEST(recall, finds_a_call_far_back_and_the_newest_use_of_its_id) {
               (std::vector<Seq>{Seq{2506}, Seq{2507}}));
 }
 
+// The placeholder names an id that no shape has: the provider ran the tool.
+TEST(recall, finds_what_was_cleared_of_a_hosted_tool_by_the_id_that_its_placeholder_names) {
+    const std::string words = []() {
+        std::string out = "FORTY-TWO";
+        for (int n = 0; n < 200; ++n) out += " and so on";
+        return out;
+    }();
+    const auto block = [](const std::string& type, const std::string& rest) {
+        return R"({"type":")" + type + "\"," + rest + "}";
+    };
+    struct Case {
+        FormatId format;
+        std::string id, item;
+    };
+    const std::string end =
+        R"(,{"role":"user","content":"next"},{"role":"assistant","content":"ok"},)"
+        R"({"role":"user","content":"last"}])";
+    for (const Case& one : std::vector<Case>{
+             {FormatId::openai_responses, "ci_1",
+              block("code_interpreter_call",
+                    R"("id":"ci_1","status":"completed","code":"1","container_id":"c","outputs":)"
+                    R"([{"type":"logs","logs":")" +
+                        words + "\"}]")},
+             {FormatId::openai_responses, "mc_1",
+              block("mcp_call", R"("id":"mc_1","server_label":"s","name":"n","arguments":"{}",)"
+                                R"("output":")" +
+                                    words + "\"")},
+             {FormatId::anthropic, "mcptoolu_1",
+              R"({"role":"assistant","content":[)" +
+                  block("mcp_tool_use",
+                        R"("id":"mcptoolu_1","name":"n","server_name":"s","input":{})") +
+                  "," +
+                  block("mcp_tool_result", R"("tool_use_id":"mcptoolu_1","is_error":false,)"
+                                           R"("content":[{"type":"text","text":")" +
+                                               words + "\"}]") +
+                  "]}"}}) {
+        Memory memory = open_memory();
+        const std::string list = R"([{"role":"user","content":"compute"},)" + one.item + end;
+        ASSERT_TRUE(memory.append(alice, {.messages = list, .format = one.format})) << list;
+        const auto done = memory.compact(
+            alice, {.policy = R"({"triggers":{"tokens":1},"target":0,)"
+                              R"("passes":[{"pass":"clear_tool_results","keep_turns":1}]})"});
+        ASSERT_TRUE(done) << done.error().message;
+        const auto shown = memory.view(alice);
+        ASSERT_TRUE(view_of(shown->items[1].message.raw).contains("(call_id=" + one.id + ")"))
+            << view_of(shown->items[1].message.raw);
+        const auto found = memory.recall(alice, {.call_id = one.id});
+        ASSERT_EQ(seqs(found), std::vector<Seq>{Seq{2}}) << one.id;
+        EXPECT_EQ(found->front().shown, "cleared");
+        EXPECT_TRUE(
+            memory.answer_recall(alice, R"({"call_id":")" + one.id + "\"}").contains("FORTY-TWO"));
+        EXPECT_EQ(memory.recall(alice, {.call_id = one.id + "0"}).error().code,
+                  ErrorCode::not_found);
+    }
+}
+
 TEST(recall, is_offered_as_a_tool_and_answers_in_words) {
     Memory memory = looked_up();
     for (const FormatId format :
