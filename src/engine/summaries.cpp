@@ -40,10 +40,11 @@ Summary summary_of(const Entry& entry, std::uint32_t index, const Edit& edit) {
     return summary;
 }
 
-// Like a model's (check_summary): not empty, and not longer than what it takes the place of, which
-// pinned messages are no part of. Whether the groups are whole is for the splice to say.
-Result<void> check_own(std::string_view text, Range messages, const View& view,
-                       const Tokenizer& tokenizer) {
+// Like a model's (check_summary): not empty, and as it will stand in the view not longer than what
+// it takes the place of, which pinned messages are no part of. Whether the groups are whole is for
+// the splice to say.
+Result<void> check_own(std::string_view text, std::string_view dressed, Range messages,
+                       const View& view, const Tokenizer& tokenizer) {
     if (text.find_first_not_of(" \t\r\n") == text.npos)
         return fail(ErrorCode::invalid_request, "a summary has words", "text");
     if (messages.to > view.seq)
@@ -58,11 +59,12 @@ Result<void> check_own(std::string_view text, Range messages, const View& view,
         before += item.tokens;
         shown = true;
     }
-    const std::uint64_t after = tokenizer.count(text);
+    const std::uint64_t after = tokenizer.count(dressed);
     if (shown && after > before)
         return fail(ErrorCode::invalid_request,
                     "the summary has " + std::to_string(after) +
-                        " tokens; what it would stand for has " + std::to_string(before),
+                        " tokens with its heading; what it would stand for has " +
+                        std::to_string(before),
                     "text");
     return {};
 }
@@ -104,11 +106,12 @@ Result<Compaction> Memory::summarize(const ConversationId& name, Range messages,
     PAL_TRY(header, head(name));
     PAL_TRY(hot, current_view(*state_, header));
     const View view = hot->view();
-    PAL_CHECK(check_own(text, messages, view, *state_->tokenizer));
+    std::string dressed = dress_summary({.range = messages}, text);
+    PAL_CHECK(check_own(text, dressed, messages, view, *state_->tokenizer));
     Edit edit;
     edit.treatment = Treatment::folded;
     edit.range = messages;
-    edit.result = make_bytes(dress_summary({.range = messages}, text));
+    edit.result = make_bytes(std::move(dressed));
     edit.reason = "a summary of the caller's own";
     edit.pass = "caller";
     if (!view.items.empty()) edit.format = view.items.back().message.format;

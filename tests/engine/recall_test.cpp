@@ -205,6 +205,18 @@ TEST(diff, tells_what_only_one_view_sends_and_how_much_they_begin_with_in_common
     EXPECT_EQ(same.same_tokens, same.tokens_a);
 }
 
+// The heading that it gets in the view counts.
+TEST(summaries, of_the_callers_own_do_not_make_the_view_larger) {
+    Memory memory = talk({"one", "two", "three words more"});
+    const auto before = memory.view(alice)->tokens;
+    const auto refused = memory.summarize(alice, {Seq{3}, Seq{3}}, "three");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
+    EXPECT_EQ(refused.error().message,
+              "the summary has 17 tokens with its heading; what it would stand for has 3");
+    EXPECT_EQ(memory.view(alice)->tokens, before);
+}
+
 TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
     Memory memory = looked_up();
     EXPECT_EQ(memory.summarize(alice, {Seq{1}, Seq{2}}, "half a pair").error().code,
