@@ -26,6 +26,19 @@ Result<void> check_answer(const Memory::State& state, const Message& message) {
     return check_message_size(message, state.message_bytes_max, "the answer", "message");
 }
 
+// Since the model could be asked. Where `begin` was another request it is the note of the call that
+// knows, if the view behind it is kept here; none where nobody does.
+std::optional<double> seconds_since_begin(Memory::State& state, const Begun& begun) {
+    using Seconds = std::chrono::duration<double>;
+    using Steady = std::chrono::steady_clock;
+    if (begun.ready != Steady::time_point{}) return Seconds(Steady::now() - begun.ready).count();
+    const HotViewPtr hot = state.hot->find(begun.name);
+    const bool known = hot && hot->calls && hot->header.log == begun.log &&
+                       hot->calls->last != Seq{} && hot->calls->last == begun.view.seq;
+    if (!known) return std::nullopt;
+    return std::max(0.0, Seconds(state.clock() - hot->calls->last_at).count());
+}
+
 }  // namespace
 
 bool has_calls(const Message& message, const std::vector<Message>& earlier) {
@@ -35,10 +48,7 @@ bool has_calls(const Message& message, const std::vector<Message>& earlier) {
 
 Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     const Stopwatch watch;
-    if (begun.ready != std::chrono::steady_clock::time_point{})
-        state_->meters->count_step(
-            Meters::Step::upstream,
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begun.ready).count());
+    const std::optional<double> upstream = seconds_since_begin(*state_, begun);
     PAL_CHECK(check_answer(*state_, answer.message));
     for (const Message& item : answer.earlier) PAL_CHECK(check_answer(*state_, item));
     Batch batch;
@@ -61,6 +71,7 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
                                             cost_of_usage(*state_, begun.model, answer.usage)),
                                  {}});
     PAL_TRY(done, state_->store->append(begun.name, batch));
+    if (upstream && !done.again) state_->meters->count_step(Meters::Step::upstream, *upstream);
     // Of a repeat: where the answer of the first time stands.
     const std::uint64_t notes = state_->call_notes ? 1 : 0;
     Finished finished{.seq = done.last - notes, .header = done.header};

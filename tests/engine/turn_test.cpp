@@ -289,6 +289,23 @@ TEST(turn, a_repeat_is_sent_what_its_note_says_was_sent) {
     EXPECT_EQ(again->view.seq, first->view.seq);
 }
 
+// Whoever ends a turn by its id has no other state of begin than what is stored.
+TEST(turn, the_model_took_the_time_from_the_note_of_the_call_where_begin_was_another_request) {
+    Memory memory = open_memory();
+    const std::string hello = user("hello");
+    const auto begun =
+        memory.begin(alice, {.messages = hello, .model = "m", .write = {.key = "k"}});
+    ASSERT_TRUE(begun);
+    Begun known{.name = alice, .key = "k", .log = begun->log, .turn = begun->turn};
+    known.view.seq = begun->view.seq;
+    const Answer answer{.message = *make_message(FormatId::openai_chat, Role::assistant, "hi")};
+    ASSERT_TRUE(memory.finish(known, answer));
+    const std::string once = R"(memory_step_seconds_count{step="upstream"} 1)";
+    EXPECT_TRUE(memory.metrics().contains(once)) << memory.metrics();
+    ASSERT_TRUE(memory.finish(known, answer));
+    EXPECT_TRUE(memory.metrics().contains(once)) << "a repeat asked no model";
+}
+
 TEST(turn, finish_takes_an_assistants_message_within_the_limit) {
     Memory memory(memory_store(), {.message_bytes_max = 1000});
     const std::string hello = user("hello");
