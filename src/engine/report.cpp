@@ -4,8 +4,10 @@
 #include <map>
 
 #include "base/json.h"
+#include "core/placeholder.h"
 #include "core/strategy.h"
 #include "engine/compactor.h"
+#include "format/content.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
@@ -15,16 +17,40 @@ void add_once(std::vector<std::string>& list, std::string_view value) {
     if (std::ranges::find(list, value) == list.end()) list.emplace_back(value);
 }
 
-// Whose inputs or outputs an edit took away, by the calls that its message makes and answers.
+bool has_placeholder(const ContentPart& part) {
+    const bool is_call = part.kind == ContentKind::tool_call;
+    if (!is_call && part.kind != ContentKind::tool_result) return false;
+    return part.text.contains(std::string(placeholder_mark) +
+                              (is_call ? "tool input" : "tool output"));
+}
+
+// What of the message was cleared by earlier compactions.
+Content cleared_before(const Message& message) {
+    if (!view_of(message.raw).contains(placeholder_mark)) return {};
+    return read_content_of(message).value_or(Content{});
+}
+
+// Whose inputs or outputs an edit took away: of calls and results that stayed in the message, or
+// were cleared before, nothing is told.
 void add_calls(CompactionReport& report, const Edit& edit, const Item& item) {
-    const Shape& shape = item.message.shape;
-    if (edit.pass == "clear_tool_inputs") {
-        report.cleared_inputs += shape.calls.size();
-        for (const std::string& id : shape.calls) add_once(report.call_ids, id);
-    } else if (edit.pass == "clear_tool_results") {
-        report.cleared_outputs += std::max<std::size_t>(shape.results.size(), 1);
-        for (const std::string& id : shape.results) add_once(report.call_ids, id);
+    const auto message = read_message(edit.format, edit.result);
+    const auto content = message ? read_content_of(*message) : Result<Content>(Content{});
+    if (!content) return;
+    const Content before = cleared_before(item.message);
+    std::uint64_t outputs = 0;
+    for (const ContentPart& part : content->parts) {
+        const auto is_old = [&](const ContentPart& old) {
+            return old.kind == part.kind && old.id == part.id && has_placeholder(old);
+        };
+        if (!has_placeholder(part) || std::ranges::any_of(before.parts, is_old)) continue;
+        part.kind == ContentKind::tool_call ? ++report.cleared_inputs : ++outputs;
+        if (!part.id.empty()) add_once(report.call_ids, part.id);
+        if (!part.tool.empty()) add_once(report.tool_names, part.tool);
     }
+    // What a hosted tool gave may have no place for words.
+    const bool hosted = item.message.shape.results.empty();
+    if (edit.pass == "clear_tool_results" && hosted && outputs == 0) outputs = 1;
+    report.cleared_outputs += outputs;
 }
 
 // Results carry only ids: names are found at the calls.

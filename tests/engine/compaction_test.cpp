@@ -101,6 +101,44 @@ TEST(compaction, in_a_turn_clears_tool_results_and_tells_all_of_it) {
     EXPECT_NE(lines[0].find("\"compacted_call_ids\":[\"c1\"]"), std::string::npos) << lines[0];
 }
 
+// In blocks one message holds several results: an error that stays, and one of another tool.
+TEST(compaction, tells_only_of_calls_that_it_cleared) {
+    const auto use = [](const std::string& id, const std::string& tool) {
+        return R"({"type":"tool_use","id":")" + id + R"(","name":")" + tool +
+               R"(","input":{"q":")" + words(40) + "\"}}";
+    };
+    const auto result_of = [](const std::string& id, const std::string& more) {
+        return R"({"type":"tool_result","tool_use_id":")" + id + R"(","content":")" + words(200) +
+               "\"" + more + "}";
+    };
+    Memory memory = open_memory();
+    const std::string list =
+        R"([{"role":"user","content":"look"},{"role":"assistant","content":[)" + use("c1", "get") +
+        "," + use("c2", "other") + "," + use("c3", "get") + R"(]},{"role":"user","content":[)" +
+        result_of("c1", "") + "," + result_of("c2", "") + "," +
+        result_of("c3", R"(,"is_error":true)") +
+        R"(]},{"role":"assistant","content":"ok"},{"role":"user","content":"next"}])";
+    ASSERT_TRUE(memory.append(alice, {.messages = list, .format = FormatId::anthropic}));
+    const std::string cleared = R"({"triggers":{"tokens":1},"target":0,"passes":[)"
+                                R"({"pass":"clear_tool_results","keep_turns":1,)"
+                                R"("include_tools":["get"]}]})";
+    const auto first = memory.compact(alice, {.policy = cleared});
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(first->report.call_ids, std::vector<std::string>{"c1"});
+    EXPECT_EQ(first->report.tool_names, std::vector<std::string>{"get"});
+    EXPECT_EQ(first->report.cleared_outputs, 1u);
+    EXPECT_TRUE(memory.metrics().contains(R"(memory_compaction_items_total{kind="output"} 1)"));
+    const auto second =
+        memory.compact(alice, {.policy = R"({"triggers":{"tokens":1},"target":0,"passes":[)"
+                                         R"({"pass":"clear_tool_inputs","keep_turns":1,)"
+                                         R"("exclude_tools":["get"]}]})"});
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(second->report.call_ids, std::vector<std::string>{"c2"});
+    EXPECT_EQ(second->report.tool_names, std::vector<std::string>{"other"});
+    EXPECT_EQ(second->report.cleared_inputs, 1u);
+    EXPECT_EQ(second->report.cleared_outputs, 0u);
+}
+
 TEST(compaction, a_preview_shows_the_very_bytes_that_are_sent_afterwards) {
     Memory memory = open_memory();
     look_up(memory, alice, "c1", words(300));
