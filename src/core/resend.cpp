@@ -48,7 +48,9 @@ public:
         const std::size_t answer = first_answer();
         for (std::size_t i = incoming_.size(); i-- > answer;)
             if (const auto anchor = anchor_of(i)) return anchored(i, *anchor);
-        return without_anchor();
+        const Resend open = without_anchor();
+        if (open.anchor) return open;
+        return as_edited_start().value_or(open);
     }
 
 private:
@@ -97,6 +99,19 @@ private:
                 return anchored(i, {last, run.length});
         }
         return std::nullopt;
+    }
+
+    // What the log begins with, then other answers than it has: the first one was edited. Words
+    // that the log says again further down may be those, and tell nothing.
+    std::optional<Resend> as_edited_start() const {
+        const std::size_t most = std::min(incoming_.size() - first_, log_.size());
+        std::size_t same = 0;
+        while (same < most && log_[same].fingerprint == incoming_[first_ + same].fingerprint)
+            ++same;
+        const bool answered = first_answer() < incoming_.size();
+        if (same == 0 || !answered || places_.at(log_.front().fingerprint).size() > 1)
+            return std::nullopt;
+        return anchored(first_ + same - 1, {same - 1, same});
     }
 
     std::optional<Anchor> anchor_of(std::size_t sent) const {

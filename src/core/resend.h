@@ -39,9 +39,11 @@ struct Resend {
 // with the log's end goes on from there: people say the same words again, and so do models. Else
 // the anchor is the last incoming message that the log has, if the run of equal messages that ends
 // there holds an assistant's. Where the log has that run more than once the longest counts, and of
-// equally long ones the newest. Without an anchor all is new, except for what stands at the end of
-// the log without an answer, where the list begins with all of it or with two of its last, or is
-// its end. Only an anchor tells of an edited past: without one only partial answers are rewound.
+// equally long ones the newest. Without such a run two things tell: what stands at the end of the
+// log without an answer, where the list begins with all of it or with two of its last, or is its
+// end (then only partial answers are rewound); and the log's first words, where the list begins
+// with them, they stand there once, and it holds an assistant's message: the first answer was
+// edited. Else all is new: words alone that were answered before are said again.
 Resend find_resend(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming);
 
 }  // namespace palimpsest

@@ -100,6 +100,21 @@ TEST(resend, rewinds_over_an_answer_that_is_to_be_made_anew) {
     EXPECT_EQ(told("u1 a1 u2 a2", "u1 a1 u2"), "new 3 rewind 30");
 }
 
+TEST(resend, rewinds_when_the_first_answer_was_edited) {
+    EXPECT_EQ(told("u1 a1", "u1 aother u2"), "new 1 rewind 10");
+    EXPECT_EQ(told("u1 a1", "s1 u1 aother u2"), "new 2 rewind 10");
+    EXPECT_EQ(told("u1 a1", "u1 aother"), "new 1 rewind 10");
+    EXPECT_EQ(told("u1 a1 u2 a2", "u1 aother u2 alast u3"), "new 1 rewind 10");
+    EXPECT_EQ(told("u1 u2 a1", "u1 u2 aother u3"), "new 2 rewind 20");
+    EXPECT_EQ(told("u1 a1 t1 a2", "u1 aother t2 alast u2"), "new 1 rewind 10");
+}
+
+TEST(resend, takes_a_history_that_begins_otherwise_for_another_one) {
+    EXPECT_EQ(told("u1 a1", "uother aother u2"), "new 0");
+    EXPECT_EQ(told("?u1 a1", "u1 aother u2"), "new 0") << "nobody knows what it was";
+    EXPECT_EQ(told("uyes a1 uyes a2", "uyes aother u2"), "new 0") << "it may be the end of it";
+}
+
 TEST(resend, is_unmoved_by_a_shortened_copy) {
     EXPECT_EQ(told("u1 a1 u2 a2", "u2 a2 u3"), "new 2");
     EXPECT_EQ(told("u1 a1 u2 a2 u3 a3", "u1 a1 u3 a3 u4"), "new 4");
