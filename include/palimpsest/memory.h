@@ -267,7 +267,9 @@ struct Begun {
     std::string model = {}, tools = {};  // as in the request
     // What the whole request is expected to take of the model's window; 0 when no model was named.
     std::uint64_t tokens_expected = 0;
-    std::vector<Message> request() const;  // preamble and view: what to send
+    // What to send: preamble and view, without the reasoning of other models that is bound to them.
+    std::vector<Message> request() const;
+    std::vector<Range> of_other_models = {};  // what of the log others wrote than this model
     // What a provider's prompt cache is told, see ModelRequest.
     std::string cache_key() const;
     std::size_t behind_edit() const;
@@ -314,7 +316,7 @@ struct OwnModel {
     std::string name = {};
     std::optional<std::uint32_t> window_tokens = {}, output_tokens = {};
     std::optional<std::uint32_t> reply_tokens = {};  // kept for answers that no request limits
-    std::string same_as = {};   // a known model: what is not said here is as there
+    std::string same_as = {};   // what its server calls it: what is not said here is as there
     std::string encoding = {};  // of its tokenizer; empty: as it is
     std::optional<double> input_price = {}, cached_price = {}, cache_write_price = {},
                           output_price = {};

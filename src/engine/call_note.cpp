@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
 constexpr std::size_t notes_looked_at = 8;
+constexpr std::size_t writers_max = 32;  // what is older was written by one that nobody is
+constexpr std::string_view several = "*";
 constexpr std::size_t note_bytes = 256;  // that most notes fit
 
 std::string hash_of(std::string_view text) {
@@ -46,6 +48,28 @@ Result<CallTexts> texts_in(const Entry& call) {
         texts.push_back({std::string(hash->string()), seq ? Seq{number} : call.seq - number, 0});
     }
     return texts;
+}
+
+Writers writers_in(JsonValue note) {
+    Writers writers;
+    const auto list = note.find("writers");
+    if (!list) return writers;
+    for (const JsonValue writer : list->elements()) {
+        const auto from = writer.find("from"), model = writer.find("model");
+        if (from && model)
+            writers.push_back({Seq{static_cast<std::uint64_t>(from->integer().value_or(0))},
+                               std::string(model->string())});
+    }
+    return writers;
+}
+
+void write_writers(JsonWriter& out, const Writers& writers) {
+    out.key("writers").begin_array();
+    for (const auto& [from, model] : writers) {
+        out.begin_object().key("from").number(from.value);
+        out.field("model", model).end_object();
+    }
+    out.end_array();
 }
 
 // Where the text stands: known already, or added to the batch. The newest used comes first.
@@ -88,6 +112,24 @@ Result<std::string> read_text(Store& store, const Header& header, const Entry& n
 
 }  // namespace
 
+void note_writer(Writers& writers, Seq from, std::string_view model) {
+    const std::string_view last = writers.empty() ? std::string_view() : writers.back().model;
+    if (last == model) return;
+    writers.push_back({from, std::string(model)});
+    if (writers.size() <= writers_max) return;
+    writers.erase(writers.begin());
+    writers.front().model = several;
+}
+
+std::vector<Range> of_other_writers(const Writers& writers) {
+    std::vector<Range> ranges;
+    if (writers.empty() || writers.back().model.empty()) return ranges;
+    for (std::size_t i = 0; i + 1 < writers.size(); ++i)
+        if (!writers[i].model.empty() && writers[i].model != writers.back().model)
+            ranges.push_back({writers[i].from, writers[i + 1].from - 1});
+    return ranges;
+}
+
 Result<CallState> read_calls(Store& store, const Header& header, Seq upto) {
     CallState state;
     if (header.log.empty() || upto == Seq{}) return state;
@@ -108,6 +150,7 @@ Result<CallState> read_calls(Store& store, const Header& header, Seq upto) {
         PAL_TRY(texts, texts_in(entry));
         state.texts = std::move(texts);
         PAL_TRY(document, parse_json(view_of(note.body)));
+        state.writers = writers_in(document.root());
         if (const auto injected = document.root().find("injected"))
             state.injected = read_source(*injected);
         state.last = entry.seq;
@@ -163,6 +206,7 @@ void add_call_note(const BeginRequest& request, std::span<const Message> preambl
     writer.key("texts").begin_array();
     for (const TextRef& ref : texts) write_ref(writer, ref, note_draft);
     writer.end_array();
+    if (!calls.writers.empty()) write_writers(writer, calls.writers);
     if (calls.injected) write_source(writer.key("injected"), *calls.injected);
     if (turn != Seq{}) writer.key("turn").number(turn.value);
     if (!request.digest.empty())

@@ -5,13 +5,15 @@
 // for each distinct value among the last few used. A call note:
 //
 //   {"model", "parameters", "format", "preamble": REF, "tools": REF,
-//    "texts": [{"hash", "seq"}, ...], "injected": null or {"log", "seq", "edit"},
-//    "turn": SEQ, "key", "digest"}
+//    "texts": [{"hash", "seq"}, ...], "writers": [{"from", "model"}, ...],
+//    "injected": null or {"log", "seq", "edit"}, "turn": SEQ, "key", "digest"}
 //
 // where REF is null or {"hash", "seq"}; the seq of a text in the same batch is written as {"hash",
 // "back"}: how many entries before the note it stands. "texts" is what the next note can refer to.
-// "turn" is there when nothing new was said: what the answer is for begins at that seq. "digest"
-// and "key" are those of the request, for those who recognise its repeat.
+// "writers" tells whose answers the log has, up to those of this call: from which seq on they are
+// of which model, as its server calls it. "turn" is there when nothing new was said: what the
+// answer is for begins at that seq. "digest" and "key" are those of the request, for those who
+// recognise its repeat.
 #pragma once
 #include <span>
 #include <string>
@@ -45,10 +47,24 @@ std::optional<SummarySource> read_source(const JsonValue& value);
 Result<std::optional<Message>> read_source_message(Store& store, const SummarySource& source,
                                                    FormatId format);
 
+// Whose answers stand in the log from a seq on: a model, as its server calls it; empty: nobody
+// knows.
+struct Writer {
+    Seq from = {};
+    std::string model = {};
+};
+// Where the writer changed, oldest first. What stands before the first is nobody's.
+using Writers = std::vector<Writer>;
+// From there on it is that model.
+void note_writer(Writers& writers, Seq from, std::string_view model);
+// What models other than the last one wrote.
+std::vector<Range> of_other_writers(const Writers& writers);
+
 // What is known of the calls so far.
 struct CallState {
     std::optional<SummarySource> injected = {};
     CallTexts texts = {};
+    Writers writers = {};
     Seq last = {};      // the note of the newest call; 0: there was none
     Time last_at = {};  // when it was made
     // What the provider reported for it, request and answer; none when the view was edited since.

@@ -63,6 +63,11 @@ const ModelSpec& ModelTable::find(std::string_view name) const {
     return *match.spec;
 }
 
+std::string_view ModelTable::server_name(std::string_view name) const {
+    const auto own = std::ranges::find(own_, name, &OwnModel::name);
+    return own == own_.end() || own->same_as.empty() ? name : std::string_view(own->same_as);
+}
+
 bool ModelTable::remember(std::string_view name, const ModelSpec& spec) const {
     const std::unique_lock lock(mutex_);
     return found_.size() < names_max && found_.emplace(name, &spec).second;

@@ -22,7 +22,9 @@ public:
 
     // Never null. A model that nobody knows gets a small window and a wasteful vocabulary.
     const ModelSpec& find(std::string_view name) const;
-    // The same, and whether it is known; nobody is warned.
+    // What its server calls it, as far as the rows say.
+    std::string_view server_name(std::string_view name) const;
+    // The same as find(), and whether it is known; nobody is warned.
     ModelMatch match(std::string_view name) const { return find_model(name, rows_); }
 
 private:

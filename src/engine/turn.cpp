@@ -25,10 +25,6 @@
 namespace palimpsest {
 namespace {
 
-constexpr std::string_view late_result_text =
-    "[The result of a tool call that was made above came after this answer. It stands with its "
-    "call. Go on with it.]";
-
 constexpr int attempts_max = 16;
 constexpr std::string_view resent_reason = "the client went back";
 
@@ -123,6 +119,8 @@ public:
         if (!started) return prepare({false, mood.may_compact, mood.may_ask});
         if (attempt.planned) PAL_CHECK(write_plan(header, attempt));
         const std::size_t noted = attempt.preamble.size() - (attempt.injected ? 1 : 0);
+        note_writer(attempt.calls.writers, header.end + 1,
+                    state_.models->server_name(request_.model));
         if (state_.call_notes)
             add_call_note(request_, std::span(attempt.preamble).first(noted), attempt.heard.turn,
                           attempt.calls, attempt.batch.entries);
@@ -381,6 +379,7 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
                 .tools = request.tools,
                 .warnings = std::move(attempt.heard.warnings),
                 .policy = attempt.in_force.text};
+    begun.of_other_models = of_other_writers(attempt.calls.writers);
     settle_texts(attempt.calls.texts, appended.first);
     if (state.call_notes) {
         attempt.calls.last = appended.last;
@@ -399,35 +398,6 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
     if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, appended.last, begun));
     return begun;
 }
-
-}  // namespace
-
-// A result that came after an answer stands with its call: the list would end with that answer,
-// which some models refuse and others go on writing.
-std::vector<Message> Begun::request() const {
-    std::vector<Message> out = preamble;
-    for (const Item& item : view.items) out.push_back(item.message);
-    if (view.items.empty()) return out;
-    const Item& last = view.items.back();
-    const bool late = std::ranges::any_of(
-        view.items, [&](const Item& item) { return item.range.from >= turn && turn != Seq{}; });
-    if (!late || last.range.to >= turn || last.message.shape.role != Role::assistant) return out;
-    if (auto message = make_message(last.message.format, Role::user, late_result_text))
-        out.push_back(*std::move(message));
-    return out;
-}
-
-std::string Begun::cache_key() const {
-    return "pal_" + hex(log);
-}
-
-std::size_t Begun::behind_edit() const {
-    for (std::size_t i = view.items.size(); i-- > 0;)
-        if (view.items[i].by != Seq{}) return view.items.size() - 1 - i;
-    return 0;
-}
-
-namespace {
 
 Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const Opening& opening,
                        const TurnTerms& terms) {

@@ -7,9 +7,10 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "format/cache_marks.h"
+#include "format/check.h"
+#include "format/format_table.h"
 #include "format/json_edit.h"
 #include "format/mend_body.h"
-#include "format/own_marks.h"
 
 namespace palimpsest {
 namespace {
@@ -29,8 +30,9 @@ struct Fields {
             if (known == list.end()) list.emplace_back(member.key, member.value.raw());
         }
     }
-    void write(JsonWriter& out) const {
-        for (const auto& [name, json] : list) out.key(name).raw(json);
+    void write(JsonWriter& out, std::string_view but = {}) const {
+        for (const auto& [name, json] : list)
+            if (name != but) out.key(name).raw(json);
     }
     bool has(std::string_view name) const {
         return std::ranges::any_of(list, [&](const auto& f) { return f.first == name; });
@@ -53,16 +55,18 @@ std::string object_of(const ModelRequest& request) {
     return json + "}";
 }
 
-// The caller's own marks for the cache, where the format has such.
-std::size_t marks_in(const Dialect& dialect, const Fields& fields) {
-    if (!dialect.cache_marks) return 0;
+// What the fields beside the messages say of what the messages may be.
+Result<CheckOptions> options_of(const Dialect& dialect, std::string_view model,
+                                const Fields& fields) {
+    CheckOptions options{.model = model};
     std::string json;
     JsonWriter out(json);
     out.begin_object();
-    fields.write(out);
+    fields.write(out, dialect.cache_marks ? std::string_view() : "tools");
     out.end_object();
-    const auto document = parse_json(json);
-    return document ? marks_beside_messages(document->root()) : 0;
+    PAL_TRY(document, parse_json(json));
+    add_body_options(format_of(dialect.format), document.root(), options);
+    return options;
 }
 
 // A format that insists on a limit is given one by conversion; what the endpoint says goes first.
@@ -183,8 +187,8 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
     fields.add(own_json.root());
     PAL_TRY(default_json, parse_json(defaults.empty() ? "{}" : defaults));
     fields.add(default_json.root());
-    PAL_TRY(rendered, render(dialect.format, request.messages,
-                             {.model = model, .marks_beside = marks_in(dialect, fields)}));
+    PAL_TRY(options, options_of(dialect, model, fields));
+    PAL_TRY(rendered, render(dialect.format, request.messages, options));
     body.lost.insert(body.lost.begin(), rendered.lost.begin(), rendered.lost.end());
     body.repairs = told_repairs(rendered);
     PAL_CHECK(declare_called_tools(dialect, rendered.messages, fields));
@@ -207,12 +211,15 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
 
 std::vector<std::string> repairs_of(FormatId format, std::string_view model,
                                     const ModelRequest& request) {
-    const auto rendered = render(format, request.messages, {.model = model});
-    if (!rendered) return {};
-    std::vector<std::string> repairs = told_repairs(*rendered), lost;
+    std::vector<std::string> lost;
     const auto fields = fields_in(format, request, lost);
-    if (!fields || !may_need_mending(format, *fields)) return repairs;
-    const auto document = parse_json(*fields);
+    const auto document = fields ? parse_json(*fields) : fail({}, "");
+    CheckOptions options{.model = model};
+    if (document) add_body_options(format_of(format), document->root(), options);
+    const auto rendered = render(format, request.messages, options);
+    if (!rendered) return {};
+    std::vector<std::string> repairs = told_repairs(*rendered);
+    if (!document || !may_need_mending(format, *fields)) return repairs;
     mend_told(format,
               with_member(document->root(), dialect_of(format).list_field,
                           write_list(rendered->messages)),

@@ -28,6 +28,38 @@ TEST(request_body, a_limit_that_nobody_named_is_the_models_own) {
     EXPECT_EQ(limit_told_to_anthropic(R"({"max_tokens":8})", R"({"max_tokens":50})"), "8");
 }
 
+TEST(request_body, reasoning_that_the_service_does_not_keep_is_left_out_and_told) {
+    const std::vector<Message> messages =
+        read_messages(FormatId::openai_responses, make_bytes(R"([{"role":"user","content":"go"},
+            {"type":"reasoning","id":"rs_1","summary":[]},
+            {"type":"message","id":"msg_1","role":"assistant",
+             "content":[{"type":"output_text","text":"hey"}]},
+            {"role":"user","content":"on"}])"))
+            .value();
+    const auto sent = [&](std::string_view parameters, std::string_view defaults) {
+        return write_model_request(dialect_of(FormatId::openai_responses), "m",
+                                   {.messages = messages,
+                                    .parameters = parameters,
+                                    .fields_format = FormatId::openai_responses},
+                                   defaults, 100, false)
+            .value();
+    };
+    EXPECT_TRUE(sent("{}", {}).json.contains("rs_1"));
+    for (const RequestBody& body :
+         {sent(R"({"store":false})", {}), sent("{}", R"({"store":false})")}) {
+        EXPECT_FALSE(body.json.contains("rs_1")) << body.json;
+        EXPECT_FALSE(body.json.contains("msg_1")) << "an id that the reasoning is looked for by";
+        ASSERT_EQ(body.repairs.size(), 1U);
+        EXPECT_TRUE(body.repairs[0].contains("not stored")) << body.repairs[0];
+    }
+    EXPECT_EQ(repairs_of(FormatId::openai_responses, "m",
+                         {.messages = messages,
+                          .parameters = R"({"store":false})",
+                          .fields_format = FormatId::openai_responses})
+                  .size(),
+              1U);
+}
+
 const std::vector<Message> after_a_call =
     read_messages(FormatId::openai_chat, make_bytes(R"([{"role":"user","content":"Weather?"},
         {"role":"assistant","content":null,"tool_calls":[

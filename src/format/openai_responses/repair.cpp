@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/json_write.h"
+#include "format/bound_reasoning.h"
 #include "format/check.h"
 #include "format/openai_responses/openai_responses.h"
 #include "format/repair_work.h"
@@ -121,6 +122,16 @@ void answer_calls(RepairWork& work) {
     work.pieces = std::move(pieces);
 }
 
+// What stood behind reasoning that is gone, up to the next.
+void unbind(RepairWork& work, std::size_t reasoning) {
+    for (std::size_t i = reasoning + 1; i < work.pieces.size(); ++i) {
+        const Piece& piece = work.pieces[i];
+        if (piece.neutral.role != Role::assistant || is_reasoning(piece)) return;
+        if (auto item = without_item_id(piece.neutral, piece.document->root()))
+            work.rewrite(i, *std::move(item));
+    }
+}
+
 // From the end, so that reasoning before reasoning goes too.
 void drop_lone_reasoning(RepairWork& work) {
     bool followed = false;
@@ -137,6 +148,7 @@ void drop_lone_reasoning(RepairWork& work) {
                 work.drop(i, "left out reasoning that the service has not stored");
             else if (!followed)
                 work.drop(i, "left out reasoning without what it led to");
+            if (unknown) unbind(work, i);
             if (shell || unknown || !followed) continue;
         }
         followed = piece.neutral.role == Role::assistant;
