@@ -34,6 +34,7 @@ struct NeutralRequest {
     std::string_view schema_name = {}, schema = {}, schema_strict = {};  // structured output
     bool json_object = false;
     std::string_view effort = {};        // of reasoning
+    std::string_view store = {};         // whether the provider keeps it; OpenAI's formats alone do
     std::vector<std::string> lost = {};  // fields that have no neutral form
 };
 

@@ -39,14 +39,14 @@ Result<void> check_choices(const Call& call, const Model& model) {
                 "the model " + std::string(model.name()) + " gives one answer at a time", "n");
 }
 
-// What is passed on beside messages and tools. What we keep ourselves nobody else is asked to keep.
+// What is passed on beside messages and tools. What we keep ourselves nobody else is asked to keep;
+// what nobody is to keep is said, because a model of another format may keep what nobody forbids.
 std::string parameters_of(const Call& call, bool store) {
-    const JsonValue body = call.json->root();
-    if (store)
-        return fields_without(body, {"model", "messages", "tools", "stream", "stream_options",
-                                     "conversation", "store", "metadata"});
-    return fields_without(
-        body, {"model", "messages", "tools", "stream", "stream_options", "conversation", "store"});
+    const auto told = call.field("store");
+    const bool forbids = told && told->boolean() == false;
+    return fields_without(call.json->root(),
+                          {"model", "messages", "tools", "stream", "stream_options", "conversation",
+                           forbids ? "" : "store", store ? "metadata" : ""});
 }
 
 std::optional<KeptOf> kept_of(const Begun* begun) {

@@ -219,5 +219,19 @@ TEST(left_out, hosted_items_of_a_stored_history_are_told_whole_and_streamed) {
     }
 }
 
+TEST(left_out, what_nobody_is_to_keep_no_server_is_let_keep) {
+    const FormatId format = FormatId::openai_responses;
+    const std::string question = R"({"role":"user","content":"Hello"})";
+    Gateway gateway(format, {says(format, "a"), says(format, "b"), says(format, "c")});
+    gateway.chat(question, {}, R"("store":false)");
+    gateway.chat(question, in_alice, R"("store":false)");
+    gateway.chat(question, {}, R"("store":true)");
+    EXPECT_EQ(gateway.sent(0).root().find("store")->raw(), "false");
+    EXPECT_EQ(gateway.sent(1).root().find("store")->raw(), "false");
+    EXPECT_FALSE(gateway.sent(2).root().find("store")) << "it is kept here, and asked of nobody";
+    Gateway other(FormatId::anthropic, {says(FormatId::anthropic, "a")});
+    EXPECT_EQ(other.chat(question, {}, R"("store":false)").header("x-warnings"), "");
+}
+
 }  // namespace
 }  // namespace palimpsest

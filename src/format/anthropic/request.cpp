@@ -107,6 +107,7 @@ std::string write_anthropic_body(const NeutralRequest& request, std::string_view
     write_sampling(out, request);
     write_stop(out, "stop_sequences", request);
     write_output(out, request, lost);
+    if (request.store == "true") lost.push_back("store: Messages keeps nothing");
     raw_field(out, "stream", request.stream);
     out.end_object();
     return text;

@@ -42,6 +42,8 @@ bool read_openai_chat_field(NeutralRequest& request, std::string_view key, JsonV
         read_output_format(request, value);
     else if (key == "reasoning_effort")
         request.effort = value.raw();
+    else if (key == "store")
+        request.store = value.raw();
     else
         return read_openai_tool_field(request, key, value);
     return true;
@@ -59,6 +61,7 @@ std::string write_openai_chat_body(const NeutralRequest& request, std::string_vi
     write_sampling(out, request);
     write_stop(out, "stop", request);
     write_output(out, request);
+    if (request.store == "true") raw_field(out, "store", request.store);  // else not: its default
     raw_field(out, "stream", request.stream);
     out.end_object();
     return text;

@@ -50,6 +50,8 @@ bool read_openai_responses_field(NeutralRequest& request, std::string_view key, 
         read_reasoning(request, value);
     else if (key == "text")
         read_text(request, value);
+    else if (key == "store")
+        request.store = value.raw();
     else
         return read_openai_tool_field(request, key, value);
     return true;
@@ -68,6 +70,7 @@ std::string write_openai_responses_body(const NeutralRequest& request, std::stri
     write_sampling(out, request);
     if (!request.stop.empty()) lost.push_back("stop: Responses has no stop sequences");
     write_output(out, request);
+    raw_field(out, "store", request.store);
     raw_field(out, "stream", request.stream);
     out.end_object();
     return text;
