@@ -30,10 +30,53 @@ ReplyUsage reply_usage(const Usage& usage) {
             .reasoning_tokens = usage.reasoning};
 }
 
-// The key of the newest turn with this digest that may not have been answered to its client; empty:
-// there is none. `lately`: an attempt runs, or its client left before it had the answer.
-Result<std::string> find_key(Memory& memory, const ConversationId& name, std::string_view digest,
-                             bool lately) {
+BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
+    return {.messages = ask.messages,
+            .format = ask.format,
+            .model = std::string(ask.model->name()),
+            .tools = ask.tools,
+            .parameters = ask.parameters,
+            .policy = ask.policy,
+            .write = {.key = std::move(key), .expected_end = call.if_match},
+            .header = ask.header,
+            .continues = ask.continues,
+            .resend = ask.resend,
+            .digest = ask.digest};
+}
+
+Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool lately) {
+    std::string key = route_key(call);
+    if (key.empty() && (lately || says_repeat(call.request)) && !ask.digest.empty()) {
+        PAL_TRY(known, find_turn_key(memory, ask.name, ask.digest, lately));
+        key = std::move(known);
+    }
+    const bool found = !key.empty();
+    const KeyedTurn keyed[] = {{ask.name, key}};
+    PAL_CHECK(check_paid(call, keyed));
+    PAL_TRY(begun, begin_for(call, ask.name, request_of(ask, call, found ? key : new_turn_key())));
+    if (!begun.already_interrupted || !ask.resend) return std::move(begun);
+    // What was told of it is not what the client has: it is taken back and made anew.
+    PAL_CHECK(check_paid(call, {}));
+    return begin_for(call, ask.name, request_of(ask, call, new_turn_key()));
+}
+
+}  // namespace
+
+Result<RunningTurns::Entered> take_seat(const Call& call, const ConversationId& name,
+                                        std::string_view digest) {
+    auto entered = call.site.running->enter(
+        name.tenant + "\n" + name.id + "\n" + std::string(digest), call.out->stop());
+    if (!entered.seat.held())
+        return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
+    return entered;
+}
+
+std::string new_turn_key() {
+    return "turn-" + hex(random_log_id());
+}
+
+Result<std::string> find_turn_key(Memory& memory, const ConversationId& name,
+                                  std::string_view digest, bool lately) {
     const auto entries = memory.log(
         name, {.kinds = only(EntryKind::note), .limit = notes_looked_at, .newest_first = true});
     if (!entries && entries.error().code == ErrorCode::not_found) return std::string();
@@ -57,52 +100,12 @@ Result<std::string> find_key(Memory& memory, const ConversationId& name, std::st
     return std::string();
 }
 
-std::string new_key() {
-    return "turn-" + hex(random_log_id());
-}
-
-BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
-    return {.messages = ask.messages,
-            .format = ask.format,
-            .model = std::string(ask.model->name()),
-            .tools = ask.tools,
-            .parameters = ask.parameters,
-            .policy = ask.policy,
-            .write = {.key = std::move(key), .expected_end = call.if_match},
-            .header = ask.header,
-            .continues = ask.continues,
-            .resend = ask.resend,
-            .digest = ask.digest};
-}
-
-Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool lately) {
-    std::string key = route_key(call);
-    if (key.empty() && (lately || says_repeat(call.request)) && !ask.digest.empty()) {
-        PAL_TRY(known, find_key(memory, ask.name, ask.digest, lately));
-        key = std::move(known);
-    }
-    const bool found = !key.empty();
-    const KeyedTurn keyed[] = {{ask.name, key}};
-    PAL_CHECK(check_paid(call, keyed));
-    PAL_TRY(begun, begin_for(call, ask.name, request_of(ask, call, found ? key : new_key())));
-    if (!begun.already_interrupted || !ask.resend) return std::move(begun);
-    // What was told of it is not what the client has: it is taken back and made anew.
-    PAL_CHECK(check_paid(call, {}));
-    return begin_for(call, ask.name, request_of(ask, call, new_key()));
-}
-
-}  // namespace
-
 Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
     GatewayTurn turn(call, std::move(ask));
     turn.client_ = call.out->stop();
     bool lately = false;
     if (!turn.ask_.digest.empty()) {
-        const ConversationId& name = turn.ask_.name;
-        auto entered = call.site.running->enter(
-            name.tenant + "\n" + name.id + "\n" + turn.ask_.digest, call.out->stop());
-        if (!entered.seat.held())
-            return fail(ErrorCode::unavailable, "the client has gone while an earlier attempt ran");
+        PAL_TRY(entered, take_seat(call, turn.ask_.name, turn.ask_.digest));
         turn.seat_ = std::move(entered.seat);
         lately = entered.repeats;
     }

@@ -95,6 +95,16 @@ Usage usage_of(const ReplyUsage& usage);
 
 // Of all that the request says; two requests with the same one are the same request.
 std::string digest_of_body(const Call& call);
+// A place among the running turns of the conversation for a request of that digest, once those
+// before it have left theirs.
+Result<RunningTurns::Entered> take_seat(const Call& call, const ConversationId& name,
+                                        std::string_view digest);
+// The key of the newest turn with this digest that may not have been answered to its client; empty:
+// there is none. `lately`: an attempt runs, or its client left before it had the answer.
+Result<std::string> find_turn_key(Memory& memory, const ConversationId& name,
+                                  std::string_view digest, bool lately);
+// For a turn whose client gave none.
+std::string new_turn_key();
 
 // The answer as a reply in the client's format: the model's own bytes where it speaks that format.
 // What has no place in it is added to `lost`.

@@ -90,11 +90,12 @@ Result<RouteReply> create_openai_conversation(Call& call) {
         return conversation_reply(header);
     }
     PAL_TRY(messages, read_input_items(call.site, *items));
-    PAL_TRY(written, call.site.memory.append(name, {.messages = messages,
-                                                    .format = item_format,
-                                                    .write = write,
-                                                    .header = metadata_patch(call)}));
-    return conversation_reply(written.header);
+    const auto written = call.site.memory.append(name, {.messages = messages,
+                                                        .format = item_format,
+                                                        .write = write,
+                                                        .header = metadata_patch(call)});
+    if (!written) return std::unexpected(blame_items(written.error(), "items", *items));
+    return conversation_reply(written->header);
 }
 
 Result<RouteReply> repeat_openai_create(Call& call, Seq) {
@@ -157,13 +158,14 @@ Result<RouteReply> fork_openai_conversation(Call& call) {
 
 Result<RouteReply> create_openai_items(Call& call) {
     PAL_CHECK(find_retry_key(call, RetryOf::conversation));
-    PAL_TRY(messages, read_input_items(call.site, *call.field("items")));
-    PAL_TRY(written,
-            call.site.memory.append(
-                call.name(), {.messages = messages, .format = item_format, .write = call.write()}));
-    PAL_TRY(page, written_items(call, written));
+    const JsonValue items = *call.field("items");
+    PAL_TRY(messages, read_input_items(call.site, items));
+    const auto written = call.site.memory.append(
+        call.name(), {.messages = messages, .format = item_format, .write = call.write()});
+    if (!written) return std::unexpected(blame_items(written.error(), "items", items));
+    PAL_TRY(page, written_items(call, *written));
     return RouteReply{
-        .body = write_item_list(page), .etag = written.header.end, .again = written.again};
+        .body = write_item_list(page), .etag = written->header.end, .again = written->again};
 }
 
 Result<RouteReply> list_openai_items(Call& call) {

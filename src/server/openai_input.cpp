@@ -174,6 +174,26 @@ Result<std::string> read_input_items(Site& site, JsonValue input) {
     return json_list(items.list());
 }
 
+Error blame_items(Error error, std::string_view field, JsonValue items) {
+    static constexpr std::string_view here = "message";
+    if (error.code != ErrorCode::invalid_request || !error.param.starts_with(here)) return error;
+    const auto placed = [](std::string& text, const std::string& place) {
+        if (text.starts_with(here)) text.replace(0, here.size(), place);
+    };
+    std::size_t index = 0;
+    for (const JsonValue item : items.elements()) {
+        const std::string place = std::string(field) + "[" + std::to_string(index++) + "]";
+        const auto read = read_message(item_format, make_bytes(std::string(item.raw())));
+        if (read) continue;
+        error = read.error();
+        placed(error.message, place);
+        placed(error.param, place);
+        return error;
+    }
+    if (error.param == "messages") error.param = field;
+    return error;
+}
+
 bool is_own_compaction(JsonValue item) {
     return text_at(item, "type") == "compaction" &&
            text_at(item, "encrypted_content").starts_with(seal_prefix);

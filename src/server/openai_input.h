@@ -1,6 +1,7 @@
 // openai_input: what a client of Responses or Conversations says, as items that can be stored.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "server/route.h"
 
@@ -11,6 +12,9 @@ namespace palimpsest {
 // becomes what it stands for; what the user said is not repeated where it still stands before the
 // item. Other bytes stay. not_found names a reference to an unknown item.
 Result<std::string> read_input_items(Site& site, JsonValue input);
+
+// An error about messages, as one about the items of that field of the request.
+Error blame_items(Error error, std::string_view field, JsonValue items);
 
 // Whether the item is a compaction that was made here.
 bool is_own_compaction(JsonValue item);

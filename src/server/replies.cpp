@@ -85,6 +85,8 @@ Result<HeaderPatch> header_patch_of(const Call& call) {
 }
 
 Error blame(Error error, const Call& call, std::string_view param) {
+    if (error.code == ErrorCode::unprocessable && error.param == "key" && !call.key.empty())
+        error.param = "Idempotency-Key";
     if (error.code != ErrorCode::conflict || !error.param.empty()) return error;
     if (call.if_match) param = "If-Match";
     error.param = param;

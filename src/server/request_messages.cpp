@@ -52,13 +52,20 @@ std::string with_instructions(const Call& call, const std::string& items) {
     return items == "[]" ? "[" + first + "]" : "[" + first + "," + items.substr(1);
 }
 
+Error blame_input(Error error, const Call& call) {
+    const auto input = call.field("input");
+    return input ? blame_items(std::move(error), "input", *input) : error;
+}
+
 Result<std::vector<Message>> request_messages(Call& call) {
     std::string items = "[]";
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(read, read_input_items(call.site, *input));
         items = std::move(read);
     }
-    PAL_TRY(said, read_messages(item_format, make_bytes(with_instructions(call, items))));
+    auto read = read_messages(item_format, make_bytes(with_instructions(call, items)));
+    if (!read) return std::unexpected(blame_input(std::move(read).error(), call));
+    std::vector<Message> said = *std::move(read);
     PAL_TRY(before, said_before(call));
     const bool instructed = !call.text("instructions").value_or("").empty();
     said.insert(said.begin() + (instructed ? 1 : 0), before.begin(), before.end());

@@ -17,6 +17,9 @@ std::string named_conversation(const Call& call);
 // A JSON list of items with the request's instructions before it.
 std::string with_instructions(const Call& call, const std::string& items);
 
+// An error about messages, as one about items of the request's input.
+Error blame_input(Error error, const Call& call);
+
 // What the model would see of the conversation or the previous response that the request names.
 Result<std::vector<Message>> said_before(Call& call);
 

@@ -99,7 +99,8 @@ Result<Begun> begin_once(Call& call, const ResponseInput& said, const Destinatio
                       .parameters = call_parameters(turn.state, destination.made),
                       .policy = said.policy,
                       .write = write,
-                      .resend = said.resent});
+                      .resend = said.resent,
+                      .digest = said.digest});
 }
 
 Result<bool> has_answer(Memory& memory, const Begun& begun) {

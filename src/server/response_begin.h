@@ -15,8 +15,9 @@ struct ResponseInput {
     // System items before all others: begin takes such a run as instructions, and these are part of
     // what was said. JSON lists of items.
     std::string leading = "[]", rest = "[]";
-    std::string key = {};  // that makes a repeat harmless; empty: none
-    bool keyed = false;    // the client gave it
+    std::string key = {};     // that makes a repeat harmless; empty: none
+    bool keyed = false;       // the client gave it
+    std::string digest = {};  // tells a repeat without a key; empty: nothing does
     std::string policy = {};
     // The client may send again what it has, as on the routes of other formats: that is recognised,
     // and system items before all others are instructions.

@@ -109,11 +109,20 @@ Result<ResponseTurn> read_turn(Call& call) {
     PAL_TRY(unsaid, left_out(call, *model, turn.parameters));
     turn.warnings = std::move(unsaid);
     const std::optional<JsonValue> store = call.field("store");
-    turn.stored = !store || store->boolean() != false || !named_conversation(call).empty();
+    const bool forbids = store && store->boolean() == false;
+    turn.stored = !forbids || !named_conversation(call).empty();
     ResponseState& state = turn.state;
     state.model = call.text("model").value_or(std::string(model->name()));
     state.created = now_seconds();
     state.fields = echo_fields(call.json->root());
+    // What is a turn of the named conversation is kept there, and nothing else is said of it.
+    if (forbids && turn.stored) {
+        PAL_TRY(fields, parse_json(state.fields));
+        state.fields = with_member(fields.root(), "store", "true");
+        turn.warnings.emplace_back(
+            "store: false is told to the model's server alone; what is said in a conversation that "
+            "the request names is kept there");
+    }
     state.instructions = raw_of(call, "instructions");
     if (!turn.tools.empty()) state.tools = turn.tools;
     return turn;
@@ -277,12 +286,36 @@ Result<bool> runs_elsewhere(Call& call, const std::string& id) {
     return call.site.responses->is_running(id);
 }
 
+// Whether the items may begin with what a step of a tool loop said before, see docs/GATEWAY.md.
+bool may_resend(const Call& call) {
+    const auto input = call.field("input");
+    return call.field("conversation") && call.key.empty() && !counts_attempts(call.request) &&
+           !is_named_by_header(call) && input && input->raw().contains("function_call_output");
+}
+
+// Words for the conversation that the request names, by a client that gives no key and does not say
+// that it is the first to say them, may be a repeat all the same, as on the other routes: the
+// attempt before it is waited for, and its key taken, while its client has not had the answer.
+Result<RunningTurns::Seat> seat_words(const Call& call, bool keyed, ResponseInput& said) {
+    const std::string id = named_conversation(call);
+    const bool first = counts_attempts(call.request) && !says_repeat(call.request);
+    if (id.empty() || keyed || first || may_resend(call)) return RunningTurns::Seat();
+    const ConversationId name{call.site.tenant, id};
+    said.digest = digest_of_body(call);
+    PAL_TRY(entered, take_seat(call, name, said.digest));
+    if (entered.repeats || says_repeat(call.request)) {
+        PAL_TRY(known, find_turn_key(call.site.memory, name, said.digest, entered.repeats));
+        if (!known.empty()) said.key = std::move(known);
+    }
+    if (said.key.empty()) said.key = new_turn_key();
+    if (counts_attempts(call.request)) return RunningTurns::Seat();
+    return std::move(entered.seat);
+}
+
 // What of the items is new to the conversation. A repeat of a request is told by its key, and must
 // say what the request said.
 Result<std::string> without_resent(Call& call, std::string items) {
-    const bool may_resend =
-        call.field("conversation") && call.key.empty() && !is_named_by_header(call);
-    if (!may_resend || !items.contains("function_call_output")) return items;
+    if (!may_resend(call)) return items;
     const auto view = call.site.memory.view({call.site.tenant, named_conversation(call)});
     if (!view) return items;  // Who begins the turn says why.
     PAL_TRY(said, read_messages(item_format, make_bytes(items)));
@@ -290,22 +323,21 @@ Result<std::string> without_resent(Call& call, std::string items) {
     return count == 0 ? items : write_list(std::span<const Message>(said).subspan(count));
 }
 
-Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
-    const bool keyed = !call.key.empty();
-    const bool goes_on = !named_conversation(call).empty() || call.field("previous_response_id");
-    PAL_CHECK(find_retry_key(call, goes_on ? RetryOf::conversation : RetryOf::creation));
-    ResponseInput said{.key = route_key(call), .keyed = keyed, .resent = is_named_by_header(call)};
+Result<RouteReply> answer_said(Call& call, ResponseInput said, ResponseTurn turn) {
     if (const std::optional<JsonValue> input = call.field("input")) {
         PAL_TRY(items, read_input_items(call.site, *input));
         PAL_TRY(read, parse_json(items));
         const auto before = [&] { return said_before(call); };
-        PAL_CHECK(check_sayable(read.root(), item_format, *turn.model, before, "input"));
+        const auto sayable = check_sayable(read.root(), item_format, *turn.model, before, "input");
+        if (!sayable) return std::unexpected(blame_input(sayable.error(), call));
         PAL_TRY(fresh, without_resent(call, std::move(items)));
         PAL_CHECK(said.take(fresh));
     }
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
     said.policy = std::move(policy);
-    PAL_TRY(begun, begin_response(call, said, turn));
+    auto first = begin_response(call, said, turn);
+    if (!first) return std::unexpected(blame_input(std::move(first).error(), call));
+    Begun begun = *std::move(first);
     turn.state.id = position_id(response_prefix, begun.log, begun.turn);
     turn.state.conversation = begun.name.id;
     turn.warnings.insert(turn.warnings.end(), begun.warnings.begin(), begun.warnings.end());
@@ -324,6 +356,17 @@ Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
     if (!background && !stream) return answer_whole(call, turn);
     if (!background) return stream_whole(call, turn);
     return start_background(call, std::make_shared<ResponseTurn>(std::move(turn)));
+}
+
+Result<RouteReply> answer_stored(Call& call, ResponseTurn turn) {
+    const bool keyed = !call.key.empty();
+    const bool goes_on = !named_conversation(call).empty() || call.field("previous_response_id");
+    PAL_CHECK(find_retry_key(call, goes_on ? RetryOf::conversation : RetryOf::creation));
+    ResponseInput said{.key = route_key(call), .keyed = keyed, .resent = is_named_by_header(call)};
+    PAL_TRY(seat, seat_words(call, keyed, said));
+    auto reply = answer_said(call, std::move(said), std::move(turn));
+    if (call.out->stop().stop_requested()) seat.mark_undelivered();
+    return reply;
 }
 
 }  // namespace

@@ -168,6 +168,16 @@ TEST(gateway_turn, honours_an_idempotency_key) {
     EXPECT_EQ(gateway.chat(user("b"), keyed).status(), 422);
 }
 
+TEST(gateway_turn, names_the_header_of_a_key_that_was_used_for_something_else) {
+    Gateway gateway(chat_format, {says(chat_format, "one")});
+    HeaderFields keyed = in_alice;
+    keyed.emplace_back("Idempotency-Key", "k");
+    gateway.chat(user("a"), keyed);
+    const Told other = gateway.chat(user("b"), keyed);
+    EXPECT_EQ(other.status(), 422) << other.response.body;
+    EXPECT_EQ(other.error("param"), "Idempotency-Key");
+}
+
 TEST(gateway_turn, takes_the_same_idempotency_key_on_another_route_for_another) {
     Gateway gateway(chat_format, {says(chat_format, "one"), says(chat_format, "two"),
                                   says(chat_format, "three")});

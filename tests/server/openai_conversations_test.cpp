@@ -65,6 +65,18 @@ TEST(openai_conversations, refuse_fields_that_they_do_not_know_by_name) {
     EXPECT_EQ(told.error("param"), "colour");
 }
 
+TEST(openai_conversations, name_the_item_that_cannot_be_read) {
+    Running site;
+    const std::string items = root + "/" + made(site) + "/items";
+    const std::string good = user("a"), bad = R"({"role":"user"})";
+    EXPECT_EQ(site.ask("POST", items, R"({"items":[]})").error("param"), "items");
+    EXPECT_EQ(site.ask("POST", items, "{\"items\":[" + bad + "]}").error("param"),
+              "items[0].content");
+    const Told second = site.ask("POST", root, "{\"items\":[" + good + "," + bad + "]}");
+    EXPECT_EQ(second.error("param"), "items[1].content");
+    EXPECT_TRUE(second.error("message").starts_with("items[1].content")) << second.response.body;
+}
+
 TEST(openai_conversations, a_repeat_with_the_same_key_makes_one_conversation) {
     Running site;
     const std::string body = "{\"items\":[" + user("once") + "]}";

@@ -91,10 +91,50 @@ TEST(responses_by_header, try_a_question_that_failed_again) {
     EXPECT_TRUE(gateway.get("/v1/responses/" + id_of(told)).response.body.contains("\"b\""));
 }
 
-TEST(responses_by_header, are_stored_whatever_store_says) {
-    Gateway gateway(chat_format, {says(chat_format, "b")});
-    say(gateway, words("user", "a"), R"(,"store":false)");
+TEST(responses_by_header, are_stored_whatever_store_says_and_say_so) {
+    Gateway gateway(FormatId::openai_responses, {says(FormatId::openai_responses, "b")});
+    const Told told = say(gateway, words("user", "a"), R"(,"store":false)");
     EXPECT_EQ(gateway.view("alice"), "a b");
+    EXPECT_EQ(told.json().find("store")->boolean(), true);
+    EXPECT_TRUE(told.header("x-warnings").contains("store: false")) << told.header("x-warnings");
+    EXPECT_EQ(gateway.get("/v1/responses/" + id_of(told)).json().find("store")->boolean(), true);
+    EXPECT_EQ(gateway.sent(0).root().find("store")->boolean(), false) << "the provider keeps none";
+}
+
+// One that goes before there is an answer.
+void say_and_go(const Gateway& gateway, const std::string& body, const HeaderFields& headers) {
+    HttpClientOptions options;
+    options.total_timeout_ms = 200;
+    HttpClient client(
+        parse_url("http://127.0.0.1:" + std::to_string(gateway.server->port())).value(), options);
+    EXPECT_EQ(Running::ask(client, "POST", "/v1/responses", body, headers).status(), 0);
+}
+
+TEST(responses_in_a_conversation, are_told_again_to_whom_the_answer_did_not_reach) {
+    for (const std::string more : {"", R"(,"stream":true)"})
+        for (const bool by_header : {true, false}) {
+            UpstreamReply slow = more.empty() ? says(chat_format, "b") : tells(chat_format, "b");
+            slow.delay_ms = 500;
+            Gateway gateway(chat_format, {slow, says(chat_format, "d")});
+            ASSERT_TRUE(gateway.memory.create({"default", "alice"}, {}, {}));
+            const HeaderFields headers = by_header ? in_alice : HeaderFields{};
+            const std::string body = R"({"model":"m","input":[)" + words("user", "a") + "]" + more +
+                                     (by_header ? "" : R"(,"conversation":"alice")") + "}";
+            say_and_go(gateway, body, headers);
+            const Told again = gateway.post("/v1/responses", body, headers);
+            EXPECT_TRUE(again.response.body.contains("\"b\"")) << again.response.body;
+            EXPECT_EQ(gateway.view("alice"), "a b") << more << by_header;
+            EXPECT_EQ(gateway.upstream.requests().size(), 1U);
+        }
+}
+
+TEST(responses_in_a_conversation, are_new_once_the_answer_was_had) {
+    Gateway gateway(chat_format, {says(chat_format, "b"), says(chat_format, "d")});
+    ASSERT_TRUE(gateway.memory.create({"default", "alice"}, {}, {}));
+    const std::string more = R"(,"conversation":"alice")";
+    say(gateway, words("user", "a"), more, {});
+    say(gateway, words("user", "a"), more, {});
+    EXPECT_EQ(gateway.view("alice"), "a b a d");
 }
 
 TEST(responses_by_header, refuse_another_place_beside_it) {

@@ -99,7 +99,8 @@ TEST(responses, in_the_background_can_be_cancelled_and_keep_what_came) {
     const std::string id = site.say(R"("input":"Hi","background":true)").text("id");
     const Told cancelled = site.ask("POST", root + "/" + id + "/cancel");
     EXPECT_EQ(cancelled.text("status"), "cancelled") << cancelled.response.body;
-    EXPECT_EQ(site.ask("POST", root + "/" + id + "/cancel").text("status"), "cancelled");
+    EXPECT_EQ(site.ask("POST", root + "/" + id + "/cancel", " { }").text("status"), "cancelled");
+    EXPECT_EQ(site.ask("POST", root + "/" + id + "/cancel", R"({"a":1})").status(), 400);
     site.upstream.add(chat_reply("whole"));
     const std::string plain = site.say(R"("input":"Hi")").text("id");
     EXPECT_EQ(site.ask("POST", root + "/" + plain + "/cancel").status(), 400);

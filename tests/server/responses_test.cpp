@@ -297,6 +297,9 @@ TEST(responses, refuse_what_they_do_not_support_by_name) {
         EXPECT_EQ(told.status(), 400) << told.response.body;
         return told.error("param");
     };
+    EXPECT_EQ(param(R"("input":[{"role":"user","content":"a"},{"role":"user"}])"),
+              "input[1].content");
+    EXPECT_EQ(param(R"("input":[{"role":"user"}],"store":false)"), "input[0].content");
     EXPECT_EQ(param(R"("input":"a","prompt":{"id":"p"})"), "prompt");
     EXPECT_EQ(param(R"("input":"a","moderation":{})"), "moderation");
     EXPECT_EQ(param(R"("input":"a","include":["everything"])"), "include[0]");
