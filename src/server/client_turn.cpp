@@ -244,6 +244,26 @@ std::string with_server_name(const Call& call, const Model& model) {
     return out.append(body, name->offset() + name->raw().size());
 }
 
+// From a brace to the one that closes it. What is between them is for the client to read.
+bool is_whole_object(std::string_view body) {
+    std::size_t depth = 0, at = std::min(body.find_first_not_of(" \t\r\n"), body.size());
+    if (body.substr(at, 1) != "{") return false;
+    for (bool more = true; more; ++at) {
+        at = body.find_first_of("{}[]\"", at);
+        if (at == body.npos) return false;
+        if (body[at] == '"') {
+            do at = body.find_first_of("\"\\", at + 1);
+            while (at != body.npos && body[at] == '\\' && ++at);
+            if (at == body.npos) return false;
+        } else if (body[at] == '{' || body[at] == '[') {
+            ++depth;
+        } else {
+            more = --depth > 0;
+        }
+    }
+    return body.find_first_not_of(" \t\r\n", at) == body.npos;
+}
+
 // What of a model's server is passed on as it comes: events, not a page that it answers with.
 class Passing {
 public:
@@ -255,13 +275,15 @@ public:
         page_bytes_ += bytes.size();
         return page_bytes_ <= page_bytes_max;
     }
-    Result<void> check(const Model& model, const std::string& type) const {
-        if (page_bytes_ == 0) return {};
+    Result<void> check(const Model& model, const RelayReply& reply) const {
+        const bool broken = reply.status < 300 && !out_.started() && !is_whole_object(reply.body);
+        if (page_bytes_ == 0 && !broken) return {};
         return fail(ErrorCode::upstream_failed,
                     fmt::format("the server of the model {} answered with success and {} bytes of "
                                 "{} that are no model's answer; look at the model's url (up to "
                                 "the version, as in .../v1) and its format",
-                                model.name(), page_bytes_, type.empty() ? "no type" : type));
+                                model.name(), page_bytes_ + reply.body.size(),
+                                reply.type.empty() ? "no type" : reply.type));
     }
 
 private:
@@ -331,7 +353,7 @@ Result<std::optional<RouteReply>> relay_body(Call& call, Model& model, std::stri
     if (!reply && reply.error().code == ErrorCode::unprocessable)
         return std::optional<RouteReply>();
     if (!reply) return std::unexpected(std::move(reply).error());
-    PAL_CHECK(passing.check(model, reply->type));
+    PAL_CHECK(passing.check(model, *reply));
     if (path.empty() && reply->status < 300) count_stateless(call, model, reply->usage, watch);
     if (reply->cut) call.out->write(error_event(model.format(), why_cut(*call.out, {})));
     RouteReply out{.body = std::move(reply->body), .type = std::move(reply->type)};

@@ -43,6 +43,21 @@ TEST(upstream, that_answers_with_a_page_is_a_fault_and_no_stream) {
     }
 }
 
+TEST(upstream, that_breaks_off_a_success_is_a_fault_also_of_what_is_passed_on) {
+    for (const std::string body : {"", " ", R"({"choices":[{"ind)", R"({"a":"}")", "[]", "{}}"}) {
+        const UpstreamReply broken{.body = body};
+        Gateway gateway(FormatId::openai_chat, {broken, broken, broken});
+        for (const Told& told : {gateway.chat(hello), gateway.chat(hello, {}, R"("stream":true)"),
+                                 gateway.post("/v1/embeddings", R"({"model":"m","input":"a"})")}) {
+            EXPECT_EQ(told.status(), 502) << body;
+            EXPECT_EQ(told.error("code"), "upstream_failed") << told.response.body;
+        }
+    }
+    const std::string whole = R"( {"choices":[],"s":"\\","t":"\"}{","o":{"a":[1]}} )";
+    Gateway gateway(FormatId::openai_chat, {{.body = whole}});
+    EXPECT_EQ(gateway.chat(hello).response.body, whole) << "as it came";
+}
+
 TEST(upstream, that_answers_a_stream_with_a_page_is_a_fault_in_front_of_every_format) {
     const UpstreamReply page{.type = "text/html", .body = "<html>\n\nhello\n\n</html>"};
     for (const FormatId format : every_format) {
