@@ -169,9 +169,10 @@ Result<void> check_items(JsonValue value, std::size_t most, int levels) {
 }
 
 // Clients that always send JSON send an empty object.
-bool says_nothing(std::string_view body) {
-    if (body.empty()) return true;
-    const auto document = parse_json(body);
+bool says_nothing(const HttpRequest& request) {
+    if (request.body.empty()) return true;
+    if (request.method != "POST") return false;
+    const auto document = parse_json(request.body);
     return document && document->root().is_object() && document->root().size() == 0;
 }
 
@@ -180,7 +181,7 @@ Result<std::optional<JsonDocument>> read_body(const Route& route, const SchemaSe
                                               const HttpRequest& request) {
     if (route.body == BodyKind::bytes) return std::optional<JsonDocument>();
     if (route.request.empty()) {
-        if (!says_nothing(request.body)) return bad("this route takes no body", "");
+        if (!says_nothing(request)) return bad("this route takes no body", "");
         return std::optional<JsonDocument>();
     }
     if (!request.body.empty() && !is_json_type(request.header("Content-Type")))

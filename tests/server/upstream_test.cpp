@@ -53,7 +53,7 @@ TEST(upstream, that_breaks_off_a_success_is_a_fault_also_of_what_is_passed_on) {
             EXPECT_EQ(told.error("code"), "upstream_failed") << told.response.body;
         }
     }
-    const std::string whole = R"( {"choices":[],"s":"\\","t":"\"}{","o":{"a":[1]}} )";
+    const std::string whole = R"({"choices":[],"s":"\\","t":"\"}{","o":{"a":[1]}} )";
     Gateway gateway(FormatId::openai_chat, {{.body = whole}});
     EXPECT_EQ(gateway.chat(hello).response.body, whole) << "as it came";
 }
