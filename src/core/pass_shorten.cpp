@@ -57,6 +57,16 @@ std::size_t count_wrapped(const MessageTools& tools, std::string_view text) {
     return tools.count_text("{\"removed\":" + json_string(text) + "}");
 }
 
+// The text of a part that is cut; of arguments that were cut before the one in that object.
+std::string text_to_cut(const ContentPart& part) {
+    if (part.kind != ContentKind::tool_call || !part.text.contains(left_out_mark))
+        return std::string(part.text);
+    const auto arguments = parse_json(part.text);
+    const auto removed = arguments ? arguments->root().find("removed") : std::nullopt;
+    const bool was_cut = removed && removed->is_string() && arguments->root().size() == 1;
+    return std::string(was_cut ? removed->string() : part.text);
+}
+
 // A result of a hosted tool may have no place for a text: nothing there could say what was left
 // out.
 bool takes_text(const MessageTools& tools, const Message& message, std::size_t part) {
@@ -95,7 +105,7 @@ std::vector<PartChange> cut_parts(const MessageTools& tools, const Message& mess
         const auto count = [&](std::string_view text) -> std::size_t {
             return wrapped ? count_wrapped(tools, text) : tools.count_text(text);
         };
-        std::string text = shorten_text(content.parts[size.part].text, most, count);
+        std::string text = shorten_text(text_to_cut(content.parts[size.part]), most, count);
         tokens -= size.tokens - std::min<std::uint64_t>(size.tokens, count(text));
         changes.push_back({size.part, std::move(text)});
     }

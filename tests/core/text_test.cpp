@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/bm25.h"
 #include "core/identifiers.h"
 #include "core/placeholder.h"
@@ -66,6 +68,51 @@ TEST(shorten_text, keeps_head_and_tail_and_says_exactly_what_is_missing) {
     // What the note says and what is kept make the whole.
     const std::size_t at = out.find("left out: ") + 10;
     EXPECT_EQ(std::stoul(out.substr(at)) + (kept), 1002u - 2u);
+}
+
+namespace {
+
+std::size_t number_behind(const std::string& text, std::string_view words) {
+    return std::stoul(text.substr(text.find(words) + words.size()));
+}
+
+// What is kept of the text, without the note and the line ends around it.
+std::size_t kept_of(const std::string& out, char letter) {
+    return static_cast<std::size_t>(std::ranges::count(out, letter));
+}
+
+}  // namespace
+
+TEST(shorten_text, again_and_again_tells_what_is_missing_of_the_first_text) {
+    std::string lines;
+    for (int n = 0; n < 400; ++n) lines += std::string(39, 'b') + "\n";
+    for (const std::string& text : {std::string(16'000, 'a'), lines}) {
+        std::string out = text;
+        for (const std::size_t most : {4'000u, 1'500u, 700u, 200u, 90u, 35u}) {
+            out = shorten_text(out, most, count_bytes);
+            EXPECT_EQ(number_behind(out, " of "), text.size()) << out;
+            EXPECT_EQ(out.find(left_out_mark), out.rfind(left_out_mark)) << out;
+            const std::size_t note = out.find(left_out_mark), end = out.find("\u27e7");
+            const std::string head = out.substr(0, note);
+            const std::string tail = end + 4 < out.size() ? out.substr(end + 4) : "";
+            const bool whole_lines =
+                text == lines && head.ends_with("b\n") && head.size() % 40 == 0;
+            const std::size_t kept =
+                head.size() - (head.empty() || whole_lines ? 0 : 1) + tail.size();
+            EXPECT_EQ(number_behind(out, left_out_mark) + kept, text.size()) << most << out;
+        }
+        EXPECT_EQ(kept_of(out, 'a') + kept_of(out, 'b') < 35, true);
+    }
+}
+
+TEST(shorten_text, keeps_a_note_that_stands_far_from_the_new_gap) {
+    const std::string note = "\u27e6left out: 900 of 1000 bytes\u27e7";
+    const std::string text = std::string(10, 'a') + "\n" + note + "\n" + std::string(5'000, 'b');
+    const std::string out = shorten_text(text, 1'000, count_bytes);
+    EXPECT_TRUE(out.contains("\n" + note + "\n")) << out;
+    EXPECT_EQ(number_behind(out.substr(out.find('b')), " of "), 5'910u) << out;
+    const std::size_t kept = kept_of(out, 'b') - 2;  // The notes say "bytes".
+    EXPECT_EQ(number_behind(out.substr(out.find('b')), "left out: "), 5'000 - kept) << out;
 }
 
 TEST(shorten_text, never_cuts_a_code_point) {
