@@ -29,14 +29,18 @@ struct Outline {
     std::string refusal = {};
 };
 
-// Takes out the edits that a later round replaced. What a round made is ascending and disjoint.
-void erase_covered(std::vector<Edit>& edits, const std::vector<PlanDraft::Made>& made) {
+// Takes out the edits that a later round replaced. What a round made is ascending and disjoint. The
+// reason of a pass that took the same again is the one that it had of the view.
+void erase_covered(std::vector<Edit>& edits, std::vector<PlanDraft::Made>& made) {
     std::erase_if(edits, [&](const Edit& old) {
         const auto after = std::ranges::upper_bound(
             made, old.range.from, {}, [](const PlanDraft::Made& m) { return m.edit.range.from; });
         if (after == made.begin()) return false;
-        const Edit& later = std::prev(after)->edit;
-        return old.range.to <= later.range.to && later.treatment >= old.treatment;
+        Edit& later = std::prev(after)->edit;
+        const bool covered = old.range.to <= later.range.to && later.treatment >= old.treatment;
+        const bool same = old.range == later.range && old.treatment == later.treatment;
+        if (covered && same && old.pass == later.pass) later.reason = old.reason;
+        return covered;
     });
 }
 
