@@ -52,6 +52,13 @@ bool can_stand_in_row(const Item& item) {
     return row_rule(item).in_a_row;
 }
 
+// Results are the tool's words, whoever brings them: Anthropic's format has them in messages of the
+// user, who may say something beside.
+std::uint8_t roles_in(const Shape& shape) {
+    if (shape.results.empty()) return bit_of(shape.role);
+    return bit_of(Role::tool) | (shape.text ? bit_of(shape.role) : std::uint8_t{0});
+}
+
 // Cheap, and never wrongly no: whether a provider's own compaction may be in it. Alone it has
 // neither words nor calls nor anything else that we can read.
 bool may_be_sealed(const Item& item) {
@@ -92,7 +99,7 @@ ItemFacts FactTaker::take(const Item& item) {
                     .tokens = item.tokens,
                     .calls = static_cast<std::uint32_t>(shape.calls.size()),
                     .treatment = treatment_of(item.kind),
-                    .role = shape.role,
+                    .roles = roles_in(shape),
                     .pinned = item.pinned,
                     .reasoning = shape.reasoning,
                     .starts_turn = starts_turn(item),

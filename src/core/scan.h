@@ -21,7 +21,7 @@ struct ItemFacts {
     std::uint32_t calls = 0;   // that it makes
     std::uint32_t closes = 0;  // calls of its own group that it is the first to answer
     Treatment treatment = Treatment::verbatim;  // folded: it is a summary
-    Role role = Role::user;
+    std::uint8_t roles = 0;                     // a bit for each that speaks in it
     bool pinned : 1 = false, reasoning : 1 = false;
     bool starts_turn : 1 = false;
     bool answers : 1 = false;           // an assistant's message without calls
@@ -32,6 +32,9 @@ struct ItemFacts {
 };
 
 bool starts_turn(const Item& item);
+constexpr std::uint8_t bit_of(Role role) {
+    return static_cast<std::uint8_t>(1u << static_cast<unsigned>(role));
+}
 // It reasons, and a run of calls that it began must begin with it still when it is sent.
 bool binds_run(const Item& item);
 

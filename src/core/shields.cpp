@@ -23,17 +23,15 @@ bool has_user_words(std::span<const Item> items, const Group& group) {
 }
 
 // A bit for each, because every item of a long past is held against them.
-std::uint32_t bits_of(const std::vector<Role>& roles) {
-    std::uint32_t bits = 0;
-    for (const Role role : roles) bits |= 1u << static_cast<unsigned>(role);
+std::uint8_t bits_of(const std::vector<Role>& roles) {
+    std::uint8_t bits = 0;
+    for (const Role role : roles) bits |= bit_of(role);
     return bits;
 }
 
-bool has_item_of(std::span<const ItemFacts> facts, const Group& group, std::uint32_t roles) {
+bool has_item_of(std::span<const ItemFacts> facts, const Group& group, std::uint8_t roles) {
     for (std::size_t i = group.first; i <= group.last; ++i)
-        if ((roles >> static_cast<unsigned>(facts[i].role) & 1) != 0 &&
-            facts[i].treatment != Treatment::folded)
-            return true;
+        if ((roles & facts[i].roles) != 0 && facts[i].treatment != Treatment::folded) return true;
     return false;
 }
 
@@ -105,7 +103,7 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     // A long past in which nothing can be protected is not looked at.
     const bool anywhere =
         scan.pins || !protect.roles.empty() || protect.predicate || !protect.tools.empty();
-    const std::uint32_t roles = bits_of(protect.roles);
+    const std::uint8_t roles = bits_of(protect.roles);
     std::size_t tool_uses = 0;
     bool user_seen = false;
     const bool asks_items = protect.predicate || !protect.tools.empty();

@@ -180,6 +180,18 @@ TEST(formats_agree, on_every_pass) {
     }
 }
 
+TEST(formats_agree, on_whose_words_are_protected) {
+    const std::vector<Scenario> talks = in_every_format(long_talk(26, 180), 15'000);
+    std::set<std::string> found;
+    for (const std::string role : {"user", "assistant", "tool"}) {
+        const std::string protect = R"(,"protect":{"roles":[")" + role + "\"]}";
+        found.insert(agreed(
+            talks, R"({"triggers":{"tokens":4000},"target":0,"passes":[{"pass":"drop_oldest"}])" +
+                       protect + "}"));
+    }
+    EXPECT_EQ(found.size(), 3u) << "each protects something else";
+}
+
 TEST(formats_agree, inside_one_long_run_of_parallel_calls) {
     const std::vector<Scenario> talks = in_every_format(long_run(), 30'000);
     // Of messages there are fewer where one holds both calls or both results.
