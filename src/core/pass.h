@@ -31,6 +31,9 @@ struct Protect;
 std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const Protect& protect,
                             const MessageTools* tools);
 
+// Whether it calls tools, in whichever of its items: reasoning may stand before the calls.
+bool has_calls(std::span<const Item> items, const Group& group);
+
 // Where a cut before group `at` of the newest turn goes on to: a run of calls that loses the
 // thought it began with begins with its next one, so that thinking need not be switched off for it.
 // `at` itself where there is no such thought or something before it must stay.

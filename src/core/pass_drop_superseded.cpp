@@ -140,7 +140,7 @@ std::vector<Superseded> find_superseded(const PassInput& input) {
     std::set<std::string> later;  // calls that worked, in newer groups
     for (std::size_t g = input.groups.size(); g-- > 0;) {
         const Group& group = input.groups[g];
-        if (input.items[group.first].message.shape.calls.empty() || group.open) continue;
+        if (group.open || !has_calls(input.items, group)) continue;
         const Exchange exchange = read_exchange(input, group);
         Superseded one{g};
         for (std::size_t n = 0; n < exchange.made.size(); ++n)

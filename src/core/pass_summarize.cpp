@@ -60,10 +60,6 @@ bool is_summary(const PassInput& input, std::size_t g) {
     return input.treatments[input.groups[g].first] == Treatment::folded;
 }
 
-bool is_exchange(const PassInput& input, std::size_t g) {
-    return !first_item(input, g).message.shape.calls.empty();
-}
-
 // Summaries are folded again only when they have become many.
 bool refolds(const PassInput& input) {
     if (input.occasion->totals.summary_tokens == 0) return false;
@@ -88,7 +84,7 @@ Groups foldable(const PassInput& input, const Options& options) {
         if (input.shields[g] != Shield::none) continue;
         if (options.keep_first_user && g == first) continue;
         if (!refold && is_summary(input, g)) continue;
-        if (exchanges_only && !is_exchange(input, g)) continue;
+        if (exchanges_only && !has_calls(input.items, input.groups[g])) continue;
         out.push_back(g);
     }
     return out;

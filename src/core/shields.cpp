@@ -138,6 +138,12 @@ std::vector<Shield> shields(std::span<const Item> items, const Scan& scan, const
     return out;
 }
 
+bool has_calls(std::span<const Item> items, const Group& group) {
+    for (std::size_t i = group.first; i <= group.last; ++i)
+        if (!items[i].message.shape.calls.empty()) return true;
+    return false;
+}
+
 std::size_t cut_at_thought(const PassInput& input, std::size_t at) {
     const std::size_t end = input.groups.size();
     if (input.turns.empty() || at >= end) return at;

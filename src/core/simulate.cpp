@@ -56,7 +56,7 @@ public:
     Simulation run() {
         for (std::size_t i = 0; i < trace_.items.size(); ++i) {
             const Item& said = trace_.items[i];
-            if (is_call(i)) call(said);
+            if (is_call(i)) call(i);
             if (policy_.recall.tokens > 0)
                 hear(said);
             else
@@ -173,12 +173,15 @@ private:
                items_.begin();
     }
 
+    bool is_said_by_model(std::size_t i) const {
+        return i < trace_.items.size() && trace_.items[i].message.shape.role == Role::assistant;
+    }
+
     // In Responses an answer is several items: the first one is the call.
     bool is_call(std::size_t i) const {
-        const Item& item = trace_.items[i];
-        if (item.message.shape.role != Role::assistant) return false;
-        return item.message.format != FormatId::openai_responses || i == 0 ||
-               trace_.items[i - 1].message.shape.role != Role::assistant;
+        if (!is_said_by_model(i)) return false;
+        return trace_.items[i].message.format != FormatId::openai_responses || i == 0 ||
+               !is_said_by_model(i - 1);
     }
 
     double idle_before(const Item& next) {
@@ -249,8 +252,16 @@ private:
         texts_ = std::move(now);
     }
 
-    void count_arguments(const Message& answer) {
-        for (const std::string& value : argument_values(answer, tools_)) {
+    // Of the answer that begins there, in all its items; each value counts once.
+    std::set<std::string> values_of_answer(std::size_t first) const {
+        std::set<std::string> values;
+        for (std::size_t i = first; i == first || (is_said_by_model(i) && !is_call(i)); ++i)
+            values.merge(argument_values(trace_.items[i].message, tools_));
+        return values;
+    }
+
+    void count_arguments(std::size_t answer) {
+        for (const std::string& value : values_of_answer(answer)) {
             if (preamble_text_.find(value) != std::string::npos) {
                 ++sum_.arguments;
                 ++sum_.arguments_kept;
@@ -269,7 +280,8 @@ private:
         }
     }
 
-    void call(const Item& answer) {
+    void call(std::size_t at) {
+        const Item& answer = trace_.items[at];
         const std::uint64_t before = sum_.unreachable;
         compact_and_quote(answer);
         // A policy that does nothing leaves it too large as well.
@@ -288,7 +300,7 @@ private:
         sum_.cost += cost.cost;
         sum_.largest = std::max(sum_.largest, cost.tokens);
         sum_.tokens_per_call.push_back(static_cast<std::uint32_t>(cost.tokens));
-        count_arguments(answer.message);
+        count_arguments(at);
         check_sendable();
     }
 

@@ -8,10 +8,10 @@
 namespace palimpsest {
 namespace {
 
-Trace trace_of(const std::vector<std::string>& messages) {
+Trace trace_of(const std::vector<std::string>& messages, FormatId format = FormatId::openai_chat) {
     Trace trace;
     for (const std::string& raw : messages) {
-        const auto message = read_message(FormatId::openai_chat, make_bytes(raw));
+        const auto message = read_message(format, make_bytes(raw));
         auto counted = approx_tools().rewrite(message.value(), {});
         Item item;
         item.range = {Seq{trace.items.size() + 1}, Seq{trace.items.size() + 1}};
@@ -96,6 +96,27 @@ TEST(simulate, quotes_what_a_compaction_takes_out_before_the_very_same_call) {
     EXPECT_EQ(sum.arguments, 1u);
     EXPECT_EQ(sum.arguments_kept, 1u);
     EXPECT_EQ(sum.invalid, 0u);
+}
+
+TEST(simulate, finds_the_arguments_of_all_calls_of_an_answer_in_every_format) {
+    const std::string question = said("user", "Look up ann_lee_4711 and W12345");
+    const Trace chat = trace_of(
+        {question,
+         R"({"role":"assistant","content":null,"tool_calls":[)"
+         R"({"id":"a","type":"function","function":{"name":"f","arguments":"{\"who\":\"ann_lee_4711\"}"}},)"
+         R"({"id":"b","type":"function","function":{"name":"f","arguments":"{\"order\":\"W12345\"}"}}]})"});
+    const Trace responses = trace_of(
+        {question, R"({"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"QUJD"})",
+         R"({"type":"function_call","call_id":"a","name":"f","arguments":"{\"who\":\"ann_lee_4711\"}"})",
+         R"({"type":"function_call","call_id":"b","name":"f","arguments":"{\"order\":\"W12345\"}"})",
+         R"({"type":"function_call_output","call_id":"a","output":"yes"})"},
+        FormatId::openai_responses);
+    for (const Trace* trace : {&chat, &responses}) {
+        const Simulation sum =
+            simulate(*trace, parse_policy("none").value(), options_of_claude(), approx_tools());
+        EXPECT_EQ(sum.calls, 1u);
+        EXPECT_EQ(sum.arguments, 2u);
+    }
 }
 
 TEST(simulate, quotes_into_the_room_that_is_left) {
