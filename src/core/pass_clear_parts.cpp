@@ -1,8 +1,8 @@
 // clear_reasoning and clear_media: parts that are large and of little use once their turn is over.
 //
 // Reasoning is taken out whole (a shortened one is refused by providers), of older turns only.
-// Media become a word in brackets, so that the message still says that something was there: oldest
-// first, down to the target.
+// Media become a word in brackets, so that the message still says that something was there. Both go
+// oldest first, down to the target.
 #include <algorithm>
 
 #include "core/pass_parameters.h"
@@ -46,21 +46,35 @@ RewriteFunction without_reasoning(const PassInput& input) {
     };
 }
 
+// About. Nothing is left of a message that only reasons.
+std::uint32_t tokens_beside_reasoning(const PassInput& input, std::size_t item) {
+    const Message& message = input.items[item].message;
+    const Shape& shape = message.shape;
+    if (shape.calls.empty() && shape.results.empty() && !shape.text) return 0;
+    const auto content = input.tools->read(message);
+    if (!content) return input.tokens[item];
+    std::uint64_t words = input.occasion->budget.per_message;
+    for (const ContentPart& part : content->parts)
+        if (part.kind != ContentKind::reasoning) words += input.tools->count_text(part.text);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(words, input.tokens[item]));
+}
+
 PassResult clear_reasoning(const PassInput& input, std::size_t keep) {
     PassResult result;
     if (!input.tools) return result;
     const std::size_t border = reasoning_from(input, keep);
-    for (std::size_t g = 0; g < border; ++g) {
+    std::uint64_t used = input.used;
+    for (std::size_t g = 0; g < border && used > input.target; ++g) {
         if (input.shields[g] != Shield::none || !input.groups[g].reasoning) continue;
         for (std::size_t i = input.groups[g].first; i <= input.groups[g].last; ++i) {
             const Shape& shape = input.items[i].message.shape;
             if (!shape.reasoning || input.treatments[i] > Treatment::cleared) continue;
-            const bool alone = shape.calls.empty() && shape.results.empty() && !shape.text;
             PlannedEdit edit;
             edit.treatment = Treatment::cleared;
             edit.item = i;
-            edit.tokens_after = alone ? 0 : input.tokens[i] / 2;
+            edit.tokens_after = tokens_beside_reasoning(input, i);
             edit.reason = old_reasoning;
+            used -= input.tokens[i] - edit.tokens_after;
             result.edits.push_back(std::move(edit));
         }
     }
