@@ -38,7 +38,7 @@ std::string messages_of(JsonValue body) {
 // ---- what context editing did -------------------------------------------------------------------
 
 struct Cleared {
-    std::uint64_t uses = 0, thinking = 0, folded = 0;
+    std::uint64_t uses = 0, thinking = 0;
     std::uint64_t use_tokens = 0, thinking_tokens = 0, folded_tokens = 0;
 };
 
@@ -70,7 +70,12 @@ std::uint64_t thinking_turns(const std::vector<Edit>& edits, std::span<const Ite
     return turns.size();
 }
 
-// A use counts once, whether its input, its output or both were cleared.
+bool clears_uses(const Edit& edit) {
+    return edit.pass == "clear_tool_results" || edit.pass == "clear_tool_inputs";
+}
+
+// A use counts once, whether its input, its output or both were cleared. What had to go for the
+// window is nobody's wish, so no edit of the request did it.
 Cleared cleared_by(const std::vector<Edit>& edits, std::span<const Item> items) {
     Cleared cleared{.thinking = thinking_turns(edits, items)};
     std::set<std::string> ids;
@@ -80,9 +85,8 @@ Cleared cleared_by(const std::vector<Edit>& edits, std::span<const Item> items) 
         if (edit.pass == "clear_reasoning") {
             cleared.thinking_tokens += gain;
         } else if (edit.treatment == Treatment::folded) {
-            ++cleared.folded;
             cleared.folded_tokens += gain;
-        } else {
+        } else if (clears_uses(edit)) {
             if (!add_call_ids(ids, view_of(edit.result))) ++cleared.uses;
             cleared.use_tokens += gain;
         }
@@ -98,8 +102,10 @@ void write_edit_applied(JsonWriter& out, std::string_view type, std::string_view
     out.key("cleared_input_tokens").number(tokens).end_object();
 }
 
-// "context_management":{"applied_edits":[...]}
-std::string applied_edits(const std::vector<Edit>& edits, std::span<const Item> items) {
+// "context_management":{"applied_edits":[...]}; `items` are those that are left, `folded` is how
+// many messages summaries stand for.
+std::string applied_edits(const std::vector<Edit>& edits, std::span<const Item> items,
+                          std::uint64_t folded) {
     const Cleared cleared = cleared_by(edits, items);
     std::string list;
     JsonWriter out(list);
@@ -108,7 +114,7 @@ std::string applied_edits(const std::vector<Edit>& edits, std::span<const Item> 
                        cleared.thinking_tokens);
     write_edit_applied(out, "clear_tool_uses_20250919", "cleared_tool_uses", cleared.uses,
                        cleared.use_tokens);
-    write_edit_applied(out, "compact_20260112", "compacted_messages", cleared.folded,
+    write_edit_applied(out, "compact_20260112", "compacted_messages", folded,
                        cleared.folded_tokens);
     out.end_array();
     return R"("context_management":{"applied_edits":)" + list + "}";
@@ -165,10 +171,20 @@ Result<RouteReply> answer_stateful(Call& call, Model& model, const ConversationI
     ask.stateful = true;
     if (!ask.turn.policy.empty())
         ask.extra = [](const Begun& begun) {
-            return applied_edits(begun.compaction ? begun.compaction->edits : std::vector<Edit>(),
-                                 begun.view.items);
+            if (!begun.compaction) return applied_edits({}, begun.view.items, 0);
+            return applied_edits(begun.compaction->edits, begun.view.items,
+                                 begun.compaction->report.folded);
         };
     return answer_client(call, std::move(ask));
+}
+
+// Of a request, whose seqs are places in its list.
+std::uint64_t messages_folded(const std::vector<Edit>& edits) {
+    std::uint64_t messages = 0;
+    for (const Edit& edit : edits)
+        if (edit.treatment == Treatment::folded)
+            messages += edit.range.to.value - edit.range.from.value + 1;
+    return messages;
 }
 
 // The request after its own context editing.
@@ -182,13 +198,14 @@ Result<std::optional<Edited>> edit_request(const Call& call) {
     PAL_TRY(policy, policy_of_request(call.request.body, own_format));
     if (!call.field("context_management")) return std::optional<Edited>();
     std::string body = with_member(call.json->root(), "context_management", std::nullopt);
-    if (policy.empty()) return std::optional(Edited{body, body, applied_edits({}, {})});
+    if (policy.empty()) return std::optional(Edited{body, body, applied_edits({}, {}, 0)});
     PAL_TRY(compacted,
             compact_document(body, {.format = own_format, .policy = policy}, *exact_tokenizer()));
-    const bool done = compacted.plan.outcome == PlanOutcome::done;
-    return std::optional(Edited{
-        std::move(body), std::move(compacted.json),
-        applied_edits(done ? compacted.plan.edits : std::vector<Edit>(), compacted.plan.items)});
+    const Plan& plan = compacted.plan;
+    std::string done = plan.outcome == PlanOutcome::done
+                           ? applied_edits(plan.edits, plan.items, messages_folded(plan.edits))
+                           : applied_edits({}, {}, 0);
+    return std::optional(Edited{std::move(body), std::move(compacted.json), std::move(done)});
 }
 
 Result<RouteReply> answer_edited(Call& call, Model& model, const Edited& edited) {

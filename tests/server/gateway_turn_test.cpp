@@ -396,6 +396,41 @@ TEST(gateway_turn, compacts_by_anthropics_context_management) {
     }
 }
 
+TEST(gateway_turn, tells_how_many_messages_a_compaction_folded) {
+    const auto talk = [](int turns) {
+        std::string history;
+        for (int n = 0; n < turns; ++n) {
+            std::string question = "What of order " + std::to_string(n) + "?";
+            while (question.size() < 40'000) question += " It was sent from Oslo, then from Rome.";
+            history += user(question) + R"(,{"role":"assistant","content":"It came."},)";
+        }
+        return history + user("And now?");
+    };
+    const std::string wish = R"("context_management":{"edits":[{"type":"compact_20260112",)"
+                             R"("trigger":{"type":"input_tokens","value":50000}}]})";
+    Gateway gateway(FormatId::anthropic,
+                    {says(FormatId::anthropic, "one"), says(FormatId::anthropic, "one")}, {},
+                    "memory:", {.models = {{.name = "m", .window_tokens = 200'000}}});
+    for (const HeaderFields& headers : {in_alice, HeaderFields{}}) {
+        const Told told = gateway.message(talk(6), headers, wish);
+        EXPECT_TRUE(told.response.body.contains(R"("compacted_messages":6,)"))
+            << told.response.body;
+        EXPECT_FALSE(told.response.body.contains("cleared_tool_uses")) << told.response.body;
+    }
+}
+
+TEST(gateway_turn, what_had_to_go_for_the_window_is_no_tool_use_that_was_cleared) {
+    const std::string large(40'000, 'x');
+    const std::string wish = R"("context_management":{"edits":[{"type":"clear_tool_uses_20250919",)"
+                             R"("trigger":{"type":"input_tokens","value":100000}}]})";
+    Gateway gateway(FormatId::anthropic, {says(FormatId::anthropic, "one")}, {}, "memory:",
+                    {.models = {{.name = "m", .window_tokens = 4000, .output_tokens = 100}}});
+    const Told told = gateway.message(
+        user(large) + R"(,{"role":"assistant","content":"b"},)" + user("c"), in_alice, wish);
+    EXPECT_EQ(gateway.view("alice"), "c one") << "the rest had to go";
+    EXPECT_TRUE(told.response.body.contains(R"("applied_edits":[])")) << told.response.body;
+}
+
 TEST(gateway_turn, a_tool_use_counts_once_when_its_input_and_its_output_are_cleared) {
     const std::string large = std::string(400, 'x');
     const std::string history =
