@@ -108,6 +108,11 @@ Result<Protect> read_protect(const JsonValue& value) {
     return protect;
 }
 
+// More than that many is no other wish.
+std::uint32_t capped(std::size_t count) {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
+}
+
 Result<SummaryInjection> read_injection(const JsonValue& value) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"injection\" must be an object");
@@ -117,8 +122,8 @@ Result<SummaryInjection> read_injection(const JsonValue& value) {
     PAL_TRY(days, count_field(value, "max_age_days"));
     PAL_TRY(chars, count_field(value, "max_chars"));
     injection.on = on.value_or(true);
-    if (days) injection.max_age_days = static_cast<std::uint32_t>(*days);
-    if (chars) injection.max_chars = static_cast<std::uint32_t>(*chars);
+    if (days) injection.max_age_days = capped(*days);
+    if (chars) injection.max_chars = capped(*chars);
     return injection;
 }
 
@@ -144,7 +149,7 @@ Result<void> read_numbers(Policy& policy, const JsonValue& root) {
     policy.target = target;
     policy.min_gain = min_gain;
     policy.min_gain_dollars = dollars.value_or(0);
-    policy.pays_within_calls = static_cast<std::uint32_t>(pays.value_or(0));
+    policy.pays_within_calls = capped(pays.value_or(0));
     policy.window_tokens = window.value_or(0);
     policy.reply_tokens = reply.value_or(0);
     return {};
@@ -162,13 +167,18 @@ Result<void> read_words(Policy& policy, const JsonValue& root) {
 
 constexpr std::uint64_t any_window = 1'000'000;  // Shares are compared in any one.
 
+// Part of it is an `all`: what else it waits for lets the request grow beyond its tokens.
+bool waits(const Trigger& trigger) {
+    return trigger.kind == Trigger::Kind::all || std::ranges::any_of(trigger.parts, waits);
+}
+
 // Whether a request at the trigger is below the amount, whatever the window is. Tokens and shares
 // are not compared.
 bool lies_above(const Amount& amount, const Trigger& trigger) {
     const auto at = trigger_tokens(trigger, amount.tokens ? 0 : any_window);
     const auto tokens = amount.in(any_window);
     const bool mixed = !amount.tokens && trigger_tokens(trigger, 0);
-    return at && tokens && !mixed && *tokens > *at;
+    return !waits(trigger) && at && tokens && !mixed && *tokens > *at;
 }
 
 // A target that lies above what fires it is met from the start: nothing would ever happen.

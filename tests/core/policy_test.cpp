@@ -314,11 +314,28 @@ TEST(policy, what_would_never_do_anything_is_refused) {
     EXPECT_EQ(param(R"({"triggers":{"tokens":100},"target":{"window_share":0.6},)"
                     R"("passes":[{"pass":"drop_oldest"}]})"),
               "accepted");  // Of an unknown window: it may be below.
+    constexpr const char* waits[] = {
+        R"({"triggers":{"all":[{"tokens":100},{"messages":3}]},"target":200,)"
+        R"("passes":[{"pass":"drop_oldest"}]})",
+        R"({"triggers":{"any":[{"tokens":500},{"all":[{"tokens":100},{"idle_s":60}]}]},)"
+        R"("passes":[{"pass":"drop_oldest","target":200}]})"};
+    for (const char* policy : waits)
+        EXPECT_EQ(param(policy), "accepted") << policy;  // It may have grown by then.
     EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","max_share":1.5}]})"), "passes[0].max_share");
     EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"rolling","batch":0}]})"),
               "passes[0].batch");
     EXPECT_EQ(param(R"({"passes":[{"pass":"summarize","mode":"chunked","chunk_tokens":0}]})"),
               "passes[0].chunk_tokens");
+}
+
+TEST(policy, numbers_that_are_too_large_for_their_place_stay_large) {
+    const auto policy =
+        parse_policy(R"({"injection":{"max_age_days":99999999999,"max_chars":4294967296},)"
+                     R"("pays_within_calls":4294967297,"passes":[]})");
+    ASSERT_TRUE(policy) << policy.error().message;
+    EXPECT_EQ(policy->injection.max_age_days, UINT32_MAX);
+    EXPECT_EQ(policy->injection.max_chars, UINT32_MAX);
+    EXPECT_EQ(policy->pays_within_calls, UINT32_MAX);
 }
 
 TEST(policy, an_error_names_the_whole_path_of_its_field) {
