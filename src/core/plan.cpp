@@ -160,7 +160,8 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
 
 // What no policy has to name: a view that fits is always found. Once something must be dropped it
 // goes down to the target, so that it is not due again at the next call.
-std::vector<PolicyPass> last_resort(std::optional<std::uint64_t> target) {
+std::vector<PolicyPass> last_resort(const Policy& policy, std::optional<std::uint64_t> target) {
+    if (!policy.last_resort.empty()) return policy.last_resort;
     std::vector<PolicyPass> passes;
     for (const std::string_view name : {"drop_oldest", "shorten"})
         for (const PassKind& kind : pass_kinds())
@@ -293,12 +294,13 @@ void run_all_due(Outline& outline, PlanInput input, const Policy& policy, const 
     if (looks_again) run_counts_due(outline, input, policy, due.trigger);
     if (!outline.refusal.empty() || outline.used <= limit) return;
     PAL_ASSERT(!outline.stale);
-    const std::vector<PolicyPass> passes = last_resort(target);
+    const std::vector<PolicyPass> passes = last_resort(policy, target);
     const auto make_fit = [&](const Policy& by) {
         for (int round = 0; round < rounds_max && outline.used > limit; ++round)
             if (!run_round(outline, input, by, passes, limit)) break;
     };
     make_fit(policy);
+    if (!outline.refusal.empty()) return;
     Policy bare = policy;
     bare.protect.run_start = false;  // Only for the limit: the target is not worth a run's start.
     make_fit(bare);

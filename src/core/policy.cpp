@@ -56,6 +56,22 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     return pass;
 }
 
+Result<std::vector<PolicyPass>> read_passes(const JsonValue& root, std::string_view field,
+                                            const Extensions& extensions) {
+    std::vector<PolicyPass> passes;
+    const auto list = root.find(field);
+    if (!list) return passes;
+    if (!list->is_array())
+        return fail(ErrorCode::invalid_request, "\"" + std::string(field) + "\" must be a list",
+                    std::string(field));
+    for (const JsonValue value : list->elements()) {
+        const std::string path = std::string(field) + "[" + std::to_string(passes.size()) + "]";
+        PAL_TRY(pass, under(path, read_pass(value, extensions)));
+        passes.push_back(std::move(pass));
+    }
+    return passes;
+}
+
 // {"hard": {...}, "soft": {...}}, or the hard ones alone.
 Result<void> read_triggers(Policy& policy, const JsonValue& value, const Extensions& extensions) {
     if (!value.is_object())
@@ -237,9 +253,9 @@ Result<void> check_does_something(const Policy& policy, const JsonValue& root) {
 }
 
 Result<Policy> read_general(const JsonValue& root, const Extensions& extensions) {
-    PAL_CHECK(only_fields(root, {"name", "strategy", "triggers", "passes", "target", "min_gain",
-                                 "pays_within_calls", "protect", "window_tokens", "reply_tokens",
-                                 "summarizer_model", "injection", "recall"}));
+    PAL_CHECK(only_fields(root, {"name", "strategy", "triggers", "passes", "last_resort", "target",
+                                 "min_gain", "pays_within_calls", "protect", "window_tokens",
+                                 "reply_tokens", "summarizer_model", "injection", "recall"}));
     Policy policy;
     PAL_CHECK(read_words(policy, root));
     PAL_CHECK(read_numbers(policy, root));
@@ -257,15 +273,10 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
         PAL_TRY(recall, under("recall", read_recall(*value)));
         policy.recall = recall;
     }
-    const auto passes = root.find("passes");
-    if (passes && !passes->is_array())
-        return fail(ErrorCode::invalid_request, "\"passes\" must be a list", "passes");
-    if (passes)
-        for (const JsonValue value : passes->elements()) {
-            const std::string path = "passes[" + std::to_string(policy.passes.size()) + "]";
-            PAL_TRY(pass, under(path, read_pass(value, extensions)));
-            policy.passes.push_back(std::move(pass));
-        }
+    PAL_TRY(passes, read_passes(root, "passes", extensions));
+    policy.passes = std::move(passes);
+    PAL_TRY(last, read_passes(root, "last_resort", extensions));
+    policy.last_resort = std::move(last);
     PAL_CHECK(check_does_something(policy, root));
     PAL_CHECK(check_levels(policy));
     PAL_CHECK(check_targets(policy));

@@ -56,6 +56,8 @@ struct Policy {
     std::string strategy = "none";  // for metrics and events: none, trim, compact, summarize, own
     Trigger hard = {}, soft = {};
     std::vector<PolicyPass> passes = {};
+    // What is done when the passes left too much for the window; empty: drop_oldest and shorten.
+    std::vector<PolicyPass> last_resort = {};
     Amount target = {};                   // empty: three quarters of the trigger that fired
     Amount min_gain = {};                 // of the whole compaction
     double min_gain_dollars = 0;          // the same in money, over the calls below or ten

@@ -55,6 +55,9 @@ bool idle_due(const Occasion& o, double value) {
     return o.totals.newest != Time{} && seconds_since(o.totals.newest, o.now) >= value;
 }
 // Found due by find_due() whether or not a policy names them.
+bool window_due(const Occasion& o, double value) {
+    return value > 0 && o.budget.used(o.totals) > o.budget.limit();
+}
 bool overflow_due(const Occasion& o, double value) {
     return value > 0 && o.overflow;
 }
@@ -75,6 +78,7 @@ constexpr TriggerKind kinds[] = {
     {"reported_tokens", reported_tokens_due, "the provider last reported so many tokens"},
     {"age_s", age_due, "the oldest message shown is so many seconds old"},
     {"idle_s", idle_due, "nothing was said for so many seconds: the cache has expired anyway"},
+    {"window", window_due, "the request leaves no room for the answer"},
     {"overflow", overflow_due, "the provider refused the request as too long"},
     {"explicit", explicit_due, "someone asked for it"},
 };
@@ -90,7 +94,7 @@ Result<double> threshold(std::string_view name, const JsonValue& value) {
                         "; it is " + std::string(value.raw().substr(0, 64)),
                     std::string(name));
     };
-    if (name == "overflow" || name == "explicit") {
+    if (name == "window" || name == "overflow" || name == "explicit") {
         const auto flag = value.boolean();
         if (!flag) return bad("true or false");
         return *flag ? 1.0 : 0.0;

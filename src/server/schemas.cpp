@@ -277,7 +277,7 @@ constexpr Schema table[] = {
         "max_user_turns":{},"keep_last_user_turns":{},"keep_last_turns":{},"summarizer_model":{},
         "summary_max_tokens":{},"summary_max_chars":{},"summary_prefix":{},"memory_injection":{},
         "keep_tool_uses":{},"keep_identifiers":{},"min_gain_tokens":{},"name":{},"strategy":{},
-        "memory_strategy":{},"triggers":{},"passes":{},"target":{},"min_gain":{},
+        "memory_strategy":{},"triggers":{},"passes":{},"last_resort":{},"target":{},"min_gain":{},
         "pays_within_calls":{},"protect":{},"window_tokens":{},"reply_tokens":{},"injection":{},
         "recall":{"description":"{tokens, least_share}: what is quoted again"}}})",
      R"({"mode":"compact","compact_keep":2,"token_budget":32000})"},

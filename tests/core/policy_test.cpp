@@ -365,6 +365,8 @@ TEST(policy, an_error_names_the_whole_path_of_its_field) {
         {R"({"passes":[{"pass":"fail","when":{"token":1}}]})", "passes[0].when.token"},
         {R"({"passes":[{"pass":"keep_last"}]})", "passes[0]"},
         {R"({"passes":[7]})", "passes[0].pass"},
+        {R"({"passes":[],"last_resort":"fail"})", "last_resort"},
+        {R"({"passes":[],"last_resort":[{"pass":"stop"}]})", "last_resort[0].pass"},
         {R"({"keep_last_turns":"two"})", "keep_last_turns"},
     };
     for (const Bad& bad : all) {
