@@ -1,4 +1,5 @@
 // What a request body's own fields ask for, as a policy: Anthropic's and OpenAI's context editing.
+#include <algorithm>
 #include <optional>
 
 #include "base/json_write.h"
@@ -42,21 +43,27 @@ Result<std::optional<Counted>> counted(const JsonValue& edit, std::string_view n
 
 struct Wishes {
     std::string triggers = {}, passes = {};
-    std::int64_t min_gain = 0;  // of all passes together
+    std::string last_resort = {};  // empty: the usual one
+    std::int64_t min_gain = 0;     // of all passes together
     void add(const std::string& trigger, std::string pass) {
         triggers += (triggers.empty() ? "" : ",") + trigger;
         passes += (passes.empty() ? "" : ",") + std::move(pass);
     }
 };
 
-// So many tokens, or as many as a smaller window bears: what was meant for a larger model folds
-// here too, before the oldest would have to be dropped.
-std::string tokens_or_full(std::int64_t tokens) {
-    return "{\"tokens\":" + std::to_string(tokens) + ",\"window_share\":0.9}";
+// Folds at so many tokens, or at as many as a smaller window bears: what was meant for a larger
+// model does so here too, and before the oldest would have to be dropped.
+void add_fold(Wishes& parts, std::optional<std::int64_t> tokens,
+              const std::optional<std::string>& instructions = {}) {
+    const std::string condition =
+        "{" + (tokens ? "\"tokens\":" + std::to_string(*tokens) + "," : std::string()) +
+        R"("window_share":0.9,"window":true,"overflow":true})";
+    parts.add(condition,
+              R"({"pass":"summarize","max_tokens":1000,"when":)" + condition +
+                  (instructions ? ",\"instructions\":" + json_string(*instructions) : "") + "}");
 }
 
-Result<std::string> names_of(const JsonValue& edit, std::string_view name) {
-    PAL_TRY(names, texts_field(edit, name));
+std::string list_of(const std::vector<std::string>& names) {
     std::string json;
     JsonWriter out(json);
     out.begin_array();
@@ -65,46 +72,56 @@ Result<std::string> names_of(const JsonValue& edit, std::string_view name) {
     return json;
 }
 
+// Whose inputs go, as a parameter of the pass: "" those of all tools, none where nothing goes. What
+// is excluded stays, also when the list of inputs names it, where a pass would let the list win.
+Result<std::optional<std::string>> inputs_of(const JsonValue& edit,
+                                             const std::vector<std::string>& exclude) {
+    const auto inputs = edit.find("clear_tool_inputs");
+    if (!inputs || inputs->is_null() || inputs->boolean() == false) return std::nullopt;
+    if (inputs->boolean()) return std::string();
+    if (!inputs->is_array())
+        return bad("\"clear_tool_inputs\" must be true, false or a list of names",
+                   "clear_tool_inputs");
+    PAL_TRY(names, texts_field(edit, "clear_tool_inputs"));
+    std::erase_if(names, [&](const std::string& name) {
+        return std::ranges::find(exclude, lower(name), lower) != exclude.end();
+    });
+    if (names.empty()) return std::nullopt;
+    return ",\"include_tools\":" + list_of(names);
+}
+
 Result<void> add_clear_tool_uses(Wishes& parts, const JsonValue& edit) {
     PAL_CHECK(only_fields(
         edit, {"type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"}));
     PAL_TRY(trigger, counted(edit, "trigger", "input_tokens", "tool_uses"));
     PAL_TRY(keep, counted(edit, "keep", "tool_uses"));
     PAL_TRY(least, counted(edit, "clear_at_least", "input_tokens"));
-    PAL_TRY(exclude, names_of(edit, "exclude_tools"));
+    PAL_TRY(exclude, texts_field(edit, "exclude_tools"));
+    PAL_TRY(inputs, inputs_of(edit, exclude));
     const Counted when = trigger.value_or(Counted{"input_tokens", clear_trigger_default});
     const std::string condition = "{\"" +
                                   std::string(when.type == "tool_uses" ? "tool_uses" : "tokens") +
                                   "\":" + std::to_string(when.value) + "}";
-    std::string options =
+    const std::string options =
         ",\"keep_tool_uses\":" + std::to_string(keep ? keep->value : clear_keep_default) +
-        ",\"exclude_tools\":" + exclude + ",\"target\":0,\"when\":" + condition;
-    const auto inputs = edit.find("clear_tool_inputs");
-    const bool alone = !inputs || inputs->is_null() || inputs->boolean() == false;
-    const std::string gain = least && alone ? ",\"min_gain\":" + std::to_string(least->value) : "";
+        ",\"exclude_tools\":" + list_of(exclude) + ",\"target\":0,\"when\":" + condition;
+    const std::string gain =
+        least && !inputs ? ",\"min_gain\":" + std::to_string(least->value) : "";
     parts.add(condition, "{\"pass\":\"clear_tool_results\"" + options + gain + "}");
-    if (alone) return {};
+    if (!inputs) return {};
     if (least) parts.min_gain = least->value;  // Results and inputs count together.
-    std::string only;
-    if (inputs->is_array()) {
-        PAL_TRY(names, names_of(edit, "clear_tool_inputs"));
-        only = ",\"include_tools\":" + names;
-    } else if (!inputs->boolean()) {
-        return bad("\"clear_tool_inputs\" must be true, false or a list of names",
-                   "clear_tool_inputs");
-    }
-    parts.add(condition, "{\"pass\":\"clear_tool_inputs\"" + options + only + "}");
+    parts.add(condition, "{\"pass\":\"clear_tool_inputs\"" + options + *inputs + "}");
     return {};
 }
 
 Result<void> add_clear_thinking(Wishes& parts, const JsonValue& edit) {
     PAL_CHECK(only_fields(edit, {"type", "keep"}));
     const auto keep = edit.find("keep");
-    if (keep && keep->string() == "all") return {};
+    if (keep && (keep->string() == "all" || type_of(*keep) == "all")) return {};
     PAL_TRY(turns, counted(edit, "keep", "thinking_turns"));
     const std::string kept = std::to_string(turns ? turns->value : 1);
     parts.add("{\"reasoning_turns\":" + kept + "}",
-              "{\"pass\":\"clear_reasoning\",\"keep_turns\":" + kept + "}");
+              "{\"pass\":\"clear_reasoning\",\"target\":0,\"keep_turns\":" + kept + "}");
     return {};
 }
 
@@ -119,10 +136,7 @@ Result<void> add_compact(Wishes& parts, const JsonValue& edit) {
     const std::int64_t at = trigger ? trigger->value : compact_trigger_default;
     if (at < compact_trigger_least)
         return bad("the trigger of compact_20260112 is at least 50000 tokens", "trigger");
-    const std::string condition = tokens_or_full(at);
-    parts.add(condition,
-              "{\"pass\":\"summarize\",\"keep_turns\":1,\"max_tokens\":1000,\"when\":" + condition +
-                  (instructions ? ",\"instructions\":" + json_string(*instructions) : "") + "}");
+    add_fold(parts, at, instructions);
     return {};
 }
 
@@ -164,24 +178,22 @@ Result<void> add_openai(Wishes& parts, const JsonValue& management) {
             return bad("\"compact_threshold\" is a number of tokens", "compact_threshold");
         if (at && *at < openai_threshold_least)
             return bad("\"compact_threshold\" is at least 1000", "compact_threshold");
-        const std::string condition =
-            at ? tokens_or_full(*at) : std::string("{\"window_share\":0.9}");
-        parts.add(condition, R"({"pass":"summarize","keep_turns":1,"max_tokens":1000,"when":)" +
-                                 condition + "}");
+        add_fold(parts, at);
     }
     return {};
 }
 
+// Both are about what does not fit the window. Beside other wishes `auto` asks for nothing more:
+// the oldest goes when they did not suffice.
 Result<void> add_truncation(Wishes& parts, const JsonValue& body) {
     const auto truncation = body.find("truncation");
     if (!truncation || truncation->is_null()) return {};
-    if (truncation->string() == "auto") {
-        parts.add(R"({"window_share":1})", R"({"pass":"drop_oldest"})");
-        return {};
-    }
-    if (truncation->string() != "disabled")
+    const bool drops = truncation->string() == "auto";
+    if (!drops && truncation->string() != "disabled")
         return bad("\"truncation\" is auto or disabled", "truncation");
-    if (parts.passes.empty()) parts.add(R"({"window_share":1})", R"({"pass":"fail"})");
+    const std::string pass = drops ? R"({"pass":"drop_oldest"})" : R"({"pass":"fail"})";
+    if (!drops) parts.last_resort = "[" + pass + "]";
+    if (parts.passes.empty()) parts.add(R"({"window_share":1})", pass);
     return {};
 }
 
@@ -202,8 +214,10 @@ Result<std::string> policy_of_request(std::string_view request_body, FormatId fo
     if (parts.passes.empty()) return std::string();
     const std::string gain =
         parts.min_gain > 0 ? ",\"min_gain\":" + std::to_string(parts.min_gain) : "";
+    const std::string last =
+        parts.last_resort.empty() ? "" : ",\"last_resort\":" + parts.last_resort;
     return R"({"name":"request","strategy":"compact","triggers":{"any":[)" + parts.triggers +
-           R"(]},"passes":[)" + parts.passes + "]" + gain + "}";
+           R"(]},"passes":[)" + parts.passes + "]" + last + gain + "}";
 }
 
 }  // namespace palimpsest

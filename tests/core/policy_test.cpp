@@ -154,7 +154,8 @@ TEST(request_policy, keeps_the_providers_defaults_and_limits) {
         FormatId::anthropic);
     ASSERT_TRUE(json);
     EXPECT_NE(json->find("{\"tokens\":100000}"), std::string::npos);
-    EXPECT_NE(json->find("{\"tokens\":150000,\"window_share\":0.9}"), std::string::npos)
+    EXPECT_NE(json->find(R"({"tokens":150000,"window_share":0.9,"window":true,"overflow":true})"),
+              std::string::npos)
         << "a smaller window folds too";
     EXPECT_FALSE(policy_of_request(
         R"({"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":49999}}]}})",
@@ -178,6 +179,18 @@ TEST(request_policy, refuses_what_it_would_not_do) {
         EXPECT_FALSE(policy_of_request(R"({"context_management":[)" + std::string(entry) + "]}",
                                        FormatId::openai_responses))
             << entry;
+}
+
+TEST(request_policy, keeps_all_thinking_however_that_is_said) {
+    for (const char* keep : {R"("all")", R"({"type":"all"})"})
+        EXPECT_EQ(
+            policy_of_request(
+                R"({"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":)" +
+                    std::string(keep) + "}]}}",
+                FormatId::anthropic)
+                .value_or("refused"),
+            "")
+            << keep;
 }
 
 TEST(request_policy, refuses_an_unknown_field_beside_the_edits_by_name) {
@@ -222,6 +235,23 @@ TEST(request_policy, maps_openais_fields) {
             ->passes[0]
             .name,
         "fail");
+}
+
+TEST(request_policy, what_truncation_asks_for_beside_a_compaction) {
+    const auto policy_with = [](const char* truncation) {
+        const auto json =
+            policy_of_request(R"({"context_management":[{"type":"compaction"}],"truncation":")" +
+                                  std::string(truncation) + "\"}",
+                              FormatId::openai_responses);
+        return parse_policy(json.value()).value();
+    };
+    const Policy lets_go = policy_with("auto"), refuses = policy_with("disabled");
+    ASSERT_EQ(lets_go.passes.size(), 1u) << "what does not fit goes anyway, and nothing before";
+    EXPECT_EQ(lets_go.passes[0].name, "summarize");
+    EXPECT_TRUE(lets_go.last_resort.empty());
+    ASSERT_EQ(refuses.passes.size(), 1u);
+    ASSERT_EQ(refuses.last_resort.size(), 1u);
+    EXPECT_EQ(refuses.last_resort[0].name, "fail");
 }
 
 TEST(plan, tells_what_an_edit_costs_in_the_cache) {

@@ -250,6 +250,12 @@ Scenario read_scenario(const std::string& text) {
             scenario.expected.push_back({number, word, expand(rest)});
         } else if (word == "policy") {
             scenario.policy = rest;
+        } else if (word == "request") {
+            const auto policy = policy_of_request(rest, scenario.format);
+            if (policy)
+                scenario.policy = *policy;
+            else
+                scenario.fault = rest + ": " + policy.error().message;
         } else if (word == "format") {
             scenario.format = format_by_name(rest).value_or(FormatId::openai_chat);
         } else if (word == "window" || word == "reply" || word == "system" || word == "tools") {
