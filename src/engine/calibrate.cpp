@@ -95,7 +95,8 @@ Result<void> learn_usage(Memory::State& state, const Begun& begun, std::uint64_t
     const RecordKey key = calibration_key(begun.name.tenant, begun.model, state.tokenizer->name());
     PAL_TRY(learned,
             state.calibrations->learn(*state.store, key, Calibration(model), {count, reported}));
-    state.meters->set_estimate_error(begun.model, learned.state().error);
+    state.meters->set_estimate_error(model.name.empty() ? "other" : model.name,
+                                     learned.state().error);
     return {};
 }
 

@@ -38,7 +38,8 @@ public:
     // That something is not there is no error.
     void count_store(StoreCall call, std::optional<ErrorCode> error);
     void set_jobs(std::uint64_t waiting) { jobs_ = waiting; }
-    // How far estimates for a model without a public vocabulary are off on the mean.
+    // How far estimates for a model without a public vocabulary are off on the mean; `model` is its
+    // row in the table of models.
     void set_estimate_error(std::string_view model, double error);
 
     std::string text() const;
@@ -62,7 +63,7 @@ private:
     std::map<std::string, Histogram> tokens_;
     std::array<Histogram, 3> steps_ = {};     // by Step
     std::array<std::uint64_t, 4> used_ = {};  // input, cached, written to the cache, output
-    std::map<std::string, double> errors_;  // by model
+    std::map<std::string, double> errors_;    // by model
     double cost_ = 0;
     std::uint64_t misses_ = 0;
 };

@@ -394,23 +394,33 @@ Result<void> StoreIndex::remove(const std::string& tenant, const LogId& log) {
 std::string StoreIndex::metrics() const {
     const std::lock_guard lock(mutex_);
     std::string out;
-    const auto row = [&](std::string_view name, std::string_view kind, std::uint64_t value) {
-        out += "# TYPE " + std::string(name) + " " + std::string(kind) + "\n" + std::string(name) +
-               " " + std::to_string(value) + "\n";
+    const auto row = [&](std::string_view name, std::string_view kind, std::string_view help,
+                         std::uint64_t value) {
+        const std::string own(name);
+        out += "# HELP " + own + " " + std::string(help) + "\n# TYPE " + own + " " +
+               std::string(kind) + "\n" + own + " " + std::to_string(value) + "\n";
     };
-    row("memory_search_total", "counter", searches_);
-    row("memory_search_indexed_messages_total", "counter", messages_);
-    row("memory_search_updates_total", "counter", updates_);
-    row("memory_search_embedded_total", "counter", embedded_);
-    row("memory_search_embed_failures_total", "counter", embed_failures_);
-    row("memory_search_logs_to_embed", "gauge", queue_.waiting());
-    row("memory_search_logs", "gauge", order_.size());
-    row("memory_search_bytes", "gauge", bytes_ + graph_bytes());
-    row("memory_search_dropped_total", "counter", dropped_);
+    row("memory_search_total", "counter", "Searches.", searches_);
+    row("memory_search_indexed_messages_total", "counter", "Messages that were put into an index.",
+        messages_);
+    row("memory_search_updates_total", "counter", "Indexes of a log that were brought up to date.",
+        updates_);
+    row("memory_search_embedded_total", "counter", "Messages that were given vectors.", embedded_);
+    row("memory_search_embed_failures_total", "counter", "Times that the embedder failed.",
+        embed_failures_);
+    row("memory_search_logs_to_embed", "gauge", "Logs that wait for their vectors.",
+        queue_.waiting());
+    row("memory_search_logs", "gauge", "Indexes of logs that are held in memory.", order_.size());
+    row("memory_search_bytes", "gauge", "Memory that they take, with the graphs.",
+        bytes_ + graph_bytes());
+    row("memory_search_dropped_total", "counter", "Indexes that were dropped to make room.",
+        dropped_);
     std::size_t graph_rows = 0;
     for (const auto& [tenant, graph] : graphs_) graph_rows += graph->rows();
-    row("memory_search_graph_vectors", "gauge", graph_rows);
-    row("memory_search_graph_searches_total", "counter", graph_searches_);
+    row("memory_search_graph_vectors", "gauge", "Vectors in the graphs of near neighbours.",
+        graph_rows);
+    row("memory_search_graph_searches_total", "counter", "Searches that went by a graph.",
+        graph_searches_);
     return out;
 }
 

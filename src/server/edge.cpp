@@ -107,6 +107,7 @@ HttpServerOptions store_edge(const ServerOptions& options) {
 }
 
 std::string write_load(const HttpServer& http) {
+    const WorkerLoad store = http.load(Lane::quick), model = http.load(Lane::slow);
     std::string out = fmt::format(
         "# HELP memory_connections Open connections of clients.\n"
         "# TYPE memory_connections gauge\nmemory_connections {}\n"
@@ -114,18 +115,15 @@ std::string write_load(const HttpServer& http) {
         "# TYPE memory_turns_running gauge\nmemory_turns_running {}\n"
         "# HELP memory_queue_length Requests that wait for a thread or for turns_max.\n"
         "# TYPE memory_queue_length gauge\n"
+        "memory_queue_length{{queue=\"store\"}} {}\nmemory_queue_length{{queue=\"model\"}} {}\n"
         "# HELP memory_queue_threads Threads that work, of those that were started.\n"
         "# TYPE memory_queue_threads gauge\n",
-        http.connections(), http.errands());
-    for (const auto& [lane, name] :
-         {std::pair(Lane::quick, "store"), std::pair(Lane::slow, "model")}) {
-        const WorkerLoad load = http.load(lane);
+        http.connections(), http.errands(), store.waiting, model.waiting);
+    for (const auto& [load, name] : {std::pair(store, "store"), std::pair(model, "model")})
         out += fmt::format(
-            "memory_queue_length{{queue=\"{0}\"}} {1}\n"
-            "memory_queue_threads{{queue=\"{0}\",state=\"busy\"}} {2}\n"
-            "memory_queue_threads{{queue=\"{0}\",state=\"idle\"}} {3}\n",
-            name, load.waiting, load.busy, load.threads - load.busy);
-    }
+            "memory_queue_threads{{queue=\"{0}\",state=\"busy\"}} {1}\n"
+            "memory_queue_threads{{queue=\"{0}\",state=\"idle\"}} {2}\n",
+            name, load.busy, load.threads - load.busy);
     return out;
 }
 
