@@ -231,6 +231,9 @@ public:
     // The default reads every log through the port and checks it for gaps.
     virtual Result<CheckReport> check(std::span<const std::string> tenants);
     virtual Durability durability() const;
+    // Whether a write would have a place, as far as a look without one tells: `unavailable` when
+    // the files were moved, removed or replaced. Cheap. The default knows nothing against it.
+    virtual Result<void> check_writable();
 
     // unprocessable where a store cannot say. May name what has expired.
     virtual Result<Contents> contents();

@@ -1,5 +1,7 @@
-// A store whose calls are counted. Everything passes through unchanged.
+// A store whose calls are counted, and that remembers how writes end. Everything passes through
+// unchanged.
 #pragma once
+#include <atomic>
 #include <memory>
 
 #include "engine/meters.h"
@@ -26,6 +28,9 @@ public:
     Result<std::size_t> sweep(std::size_t limit) override;
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    // Also fails with what writes failed with: `no_space` for a minute behind the last one that
+    // did, because a smaller one may still fit; `unavailable` until one succeeds.
+    Result<void> check_writable() override;
     Result<Contents> contents() override;
     Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;
@@ -38,8 +43,17 @@ private:
         return result;
     }
 
+    template <class T>
+    Result<T> written(StoreCall call, Result<T> result) {
+        note_write(result ? std::nullopt : std::optional(result.error().code));
+        return counted(call, std::move(result));
+    }
+    void note_write(std::optional<ErrorCode> error);
+
     std::unique_ptr<Store> inner_;
     Meters& meters_;
+    std::atomic<bool> unavailable_ = false;     // the last write was
+    std::atomic<std::int64_t> full_until_ = 0;  // of the steady clock, in its ticks
 };
 
 }  // namespace palimpsest

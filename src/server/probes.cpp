@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/own_records.h"
 #include "server/rest.h"
 #include "server/upstream_probe.h"
 
@@ -58,20 +59,37 @@ void write_parts(JsonWriter& out, const Call& call, const std::vector<Reached>& 
     write_upstream(out, call, models);
 }
 
+// Whoever is told that nothing can be written may send nothing more that shows otherwise, so it is
+// tried anew here.
+Result<void> check_writes(Store& store) {
+    auto writable = store.check_writable();
+    if (writable || writable.error().code != ErrorCode::unavailable) return writable;
+    const auto tried = store.put_record({.key = own_record("probe", "write"),
+                                         .value = std::string(),
+                                         .ttl = std::chrono::minutes(1)});
+    if (tried) return {};
+    return std::unexpected(tried.error());
+}
+
 }  // namespace
 
 Result<RouteReply> get_health(Call&) {
     return RouteReply{.body = R"({"status":"ok"})"};
 }
 
-// Asks the store for one page of one row, which reaches its disk or its server; and the models'
-// servers. One that does not answer makes the server no less ready for what needs none. Whoever
-// comes without a key learns how many there are, not which.
+// Asks the store for one page of one row, which reaches its disk or its server, and whether it can
+// be written; and the models' servers. One that does not answer makes the server no less ready for
+// what needs none, nor does a full disk for reading and erasing. Whoever comes without a key learns
+// how many models there are, not which.
 Result<RouteReply> get_ready(Call& call) {
     Memory& memory = call.site.memory;
+    const auto not_ready = [](const Error& error) {
+        return fail(ErrorCode::unavailable, "the store is not ready: " + error.message);
+    };
     const Result<Page> page = memory.list({.tenant = call.site.tenant, .limit = 1});
-    if (!page)
-        return fail(ErrorCode::unavailable, "the store is not ready: " + page.error().message);
+    if (!page) return not_ready(page.error());
+    const Result<void> writes = check_writes(memory.store());
+    if (!writes && writes.error().code != ErrorCode::no_space) return not_ready(writes.error());
     const std::vector<Reached> models = call.site.probe->look(call.site.models);
     const auto reached =
         std::ranges::count_if(models, [](const Reached& one) { return !one.error; });
@@ -80,7 +98,9 @@ Result<RouteReply> get_ready(Call& call) {
         return fail(ErrorCode::unavailable, "not every model's server answers");
     RouteReply reply;
     JsonWriter out(reply.body);
-    out.begin_object().field("status", all ? "ready" : "degraded");
+    out.begin_object().field("status", all && writes ? "ready" : "degraded");
+    out.key("store_error");
+    writes ? out.null() : out.string(error_info(writes.error().code).name);
     out.key("models").number(std::uint64_t{models.size()});
     out.key("models_reachable").number(static_cast<std::uint64_t>(reached));
     if (call.caller.may(Scope::read)) write_parts(out, call, models);

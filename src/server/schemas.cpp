@@ -50,18 +50,18 @@ constexpr Schema table[] = {
         "enum":["ok"]}}})",
      R"({"status":"ok"})"},
     {"Ready",
-     R"({"type":"object","required":["status","models","models_reachable"],
+     R"({"type":"object","required":["status","store_error","models","models_reachable"],
         "properties":{"status":{"type":"string","enum":["ready","degraded"],"description":
-        "degraded: the store answers, some model's server does not"},"models":{"type":"integer"},
-        "models_reachable":{"type":"integer"},"model":{"type":"string"},"upstream":{"type":"array",
-        "items":{"type":"object","required":["model","reachable","error"],"properties":{
-        "model":{"type":"string"},"reachable":{"type":"boolean"},
-        "error":{"$ref":"#/components/schemas/TextOrNull"}}}},"store":{"type":"object","required":
-        ["durability","survives_process_killed","survives_power_cut"],"properties":{"durability":
-        {"type":"string"},"survives_process_killed":{"type":"boolean"},
-        "survives_power_cut":{"type":"boolean"}}}}})",
-     R"({"status":"ready","models":1,"models_reachable":1,"store":{"durability":"fsync",
-        "survives_process_killed":true,"survives_power_cut":true},"model":"echo",
+        "degraded: the store is full, or not every model's server answers"},"store_error":
+        {"$ref":"#/components/schemas/TextOrNull"},"models":{"type":"integer"},"models_reachable":
+        {"type":"integer"},"model":{"type":"string"},"upstream":{"type":"array","items":{"type":
+        "object","required":["model","reachable","error"],"properties":{"model":{"type":"string"},
+        "reachable":{"type":"boolean"},"error":{"$ref":"#/components/schemas/TextOrNull"}}}},
+        "store":{"type":"object","required":["durability","survives_process_killed",
+        "survives_power_cut"],"properties":{"durability":{"type":"string"},
+        "survives_process_killed":{"type":"boolean"},"survives_power_cut":{"type":"boolean"}}}}})",
+     R"({"status":"ready","store_error":null,"models":1,"models_reachable":1,"model":"echo","store":
+        {"durability":"fsync","survives_process_killed":true,"survives_power_cut":true},
         "upstream":[{"model":"echo","reachable":true,"error":null}]})"},
     {"OpenApi",
      R"({"type":"object","required":["openapi","info","paths","components"],

@@ -282,6 +282,10 @@ Result<void> FilesStore::backup(const std::string& path) {
     return sync_folder(fs::absolute(path, error).parent_path().string());
 }
 
+Result<void> FilesStore::check_writable() {
+    return lock_.check_in_place();
+}
+
 Durability FilesStore::durability() const {
     switch (options_.sync) {
         case FilesSync::interval:

@@ -46,6 +46,7 @@ public:
     // Looks at every file, whatever tenants are named.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    Result<void> check_writable() override;
     Result<Contents> contents() override;
     Result<void> backup(const std::string& path) override;
     // Makes the index anew, and headers that are damaged in the files of their logs; removes files

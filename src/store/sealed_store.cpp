@@ -244,6 +244,10 @@ Result<std::uint64_t> SealedStore::put_record(const RecordWrite& write) {
 
 // ---- the rest -----------------------------------------------------------------------------------
 
+Result<void> SealedStore::check_writable() {
+    return inner_->check_writable();
+}
+
 Durability SealedStore::durability() const {
     Durability inner = inner_->durability();
     inner.level += ", sealed with AES-256-GCM";

@@ -67,6 +67,7 @@ public:
     // Also opens every seal, and names changes of masters and erases that were broken off.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    Result<void> check_writable() override;
     Result<Contents> contents() override;
     Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;

@@ -353,6 +353,10 @@ Result<CheckReport> SqliteStore::repair(std::span<const std::string> tenants) {
     return std::move(report);
 }
 
+Result<void> SqliteStore::check_writable() {
+    return lock_.check_in_place();
+}
+
 Durability SqliteStore::durability() const {
     const std::string name = std::string("SQLite ") + sqlite_library_version() + ", WAL, ";
     switch (options_.sync) {

@@ -43,6 +43,7 @@ public:
     // Looks at the whole file, whatever tenants are named.
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
+    Result<void> check_writable() override;
     Result<Contents> contents() override;
     Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;

@@ -31,6 +31,10 @@ Result<std::vector<Unlisted>> Store::unlisted(std::span<const std::string>) {
     return std::vector<Unlisted>{};
 }
 
+Result<void> Store::check_writable() {
+    return {};
+}
+
 Result<Contents> Store::contents() {
     return fail(ErrorCode::unprocessable, "this store cannot list its tenants; name one");
 }

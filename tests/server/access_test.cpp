@@ -75,7 +75,7 @@ TEST(access, without_a_key_that_may_read_readiness_names_no_model) {
                                       {.tenant = "default", .scopes = 1, .models = {"other"}});
     for (const HeaderFields& who : {HeaderFields(), bearer("wrong"), bearer(writes)})
         EXPECT_EQ(server.ask("GET", "/readyz", {}, who).response.body,
-                  R"({"status":"ready","models":1,"models_reachable":1})");
+                  R"({"status":"ready","store_error":null,"models":1,"models_reachable":1})");
     EXPECT_EQ(server.ask("GET", "/readyz", {}, bearer(reads)).text("model"), "echo");
     EXPECT_FALSE(server.ask("GET", "/readyz", {}, bearer(other)).response.body.contains("echo"));
 }

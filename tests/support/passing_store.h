@@ -40,6 +40,7 @@ public:
     Result<std::vector<Record>> list_records(const RecordQuery& query) override {
         return pass([&] { return inner_.list_records(query); });
     }
+    Result<void> check_writable() override { return inner_.check_writable(); }
 
 protected:
     Store& inner_;

@@ -84,6 +84,12 @@ constexpr ConformanceCheck checks[] = {
      }},
     {"the_store_says_how_durable_it_is",
      [](Probe& store) { check(!store->durability().level.empty(), "the level has a name"); }},
+    {"a_store_that_takes_writes_says_so",
+     [](Probe& store) {
+         check(store->check_writable().has_value(), "before a write");
+         must(store->put_record({.key = {"t", "s", "k"}, .value = "x"}));
+         check(store->check_writable().has_value(), "behind it");
+     }},
     {"the_store_says_who_and_what_is_in_it",
      [](Probe& store) {
          if (const auto none = store->contents(); !none)
