@@ -220,6 +220,7 @@ struct StateOptions {
     // is told nothing. Its store and its policy are not used.
     const MemoryOptions* memory = nullptr;
     std::string model = {};  // whose window counts where no model is called
+    SummaryTerms summaries = {};
 };
 
 // Why a state was not taken as it is; empty: it was.

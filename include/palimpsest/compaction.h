@@ -219,6 +219,16 @@ struct Extensions {
     std::function<bool(const Item&)> protect = {};
 };
 
+// What whoever causes a compaction may have of models for its summaries.
+struct SummaryTerms {
+    // Those that a policy may name for them, unless it is the one of MemoryOptions; another name is
+    // `forbidden`. Empty: any.
+    std::vector<std::string> models = {};
+    // Called before a model is asked. An error: none is, the deterministic text stands, and the
+    // report says why. Null: one may always be asked.
+    std::function<Result<void>()> may_spend = {};
+};
+
 // ---- boundaries ---------------------------------------------------------------------------------
 
 // The group to cut before, so that what is kept begins well: back to the start of the turn of

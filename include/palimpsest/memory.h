@@ -77,6 +77,7 @@ struct CompactOptions {
     bool preview = false;                      // plan it and show it, write nothing
     std::string model = {};                    // whose window is to be kept; empty: the last one's
     std::optional<std::uint64_t> window = {};  // tokens to be kept, where that is less
+    SummaryTerms summaries = {};
 };
 
 // ---- what comes back
@@ -254,6 +255,7 @@ struct BeginRequest {
     // not said again, and what it has beyond that is taken back by a rewind, in the same step.
     bool resend = false;
     std::string digest = {};  // of the client's request, for the note: tells a repeat without a key
+    SummaryTerms summaries = {};
 };
 
 struct Begun {

@@ -169,7 +169,7 @@ std::vector<PolicyPass> last_resort(const Policy& policy, std::optional<std::uin
                 const auto json = parse_json("{}");
                 auto run = kind.make(json->root());
                 PAL_ASSERT(run.has_value());
-                passes.push_back({std::string(name), *std::move(run), {}, {}});
+                passes.push_back({.name = std::string(name), .run = *std::move(run)});
             }
     if (target) passes.front().target.tokens = *target;
     return passes;

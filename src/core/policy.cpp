@@ -45,6 +45,8 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     PAL_TRY(run, make_pass(pass.name, value, extensions));
     PAL_TRY(target, amount_field(value, "target"));
     PAL_TRY(min_gain, amount_field(value, "min_gain"));
+    PAL_TRY(model, text_field(value, "model"));
+    pass.model = model.value_or("");
     pass.run = std::move(run);
     pass.target = target;
     pass.min_gain = min_gain;

@@ -30,6 +30,7 @@ struct Amount {
 struct PolicyPass {
     std::string name = {};
     PassFunction run = {};
+    std::string model = {};       // that it names for its summaries
     Amount target = {};           // its own stop; empty: the policy's
     Amount min_gain = {};         // all or nothing: what it cannot free so much of it leaves alone
     Trigger when = {};            // it runs only when this is due too; never: always

@@ -103,9 +103,10 @@ public:
     }
 
 private:
-    // The one that found it due, unless the conversation was given another since.
+    // The one that found it due, whose models its caller may ask. Nobody was asked about another
+    // that the conversation was given since: whether that one is due the next begin finds out.
     Result<PolicyInForce> choose_policy(const Header& header) const {
-        if (header.policy != job_.own_policy) return policy_of(state_, header, {});
+        if (header.policy != job_.own_policy) return PolicyInForce{};
         PAL_TRY(policy, state_.policies->read(job_.policy));
         return PolicyInForce{job_.policy, policy};
     }
@@ -116,7 +117,8 @@ private:
             make_occasion(state_, view.totals, calls, sent.beside(view.items));
         const Due due = find_due(*in_force.policy, occasion);
         if (due.level == Level::none) return std::nullopt;
-        return plan_compaction(state_, view, occasion, in_force, due, {patience, stop_});
+        return plan_compaction(state_, view, occasion, in_force, due,
+                               {.time = patience, .stop = stop_});
     }
 
     // Turns go on meanwhile, so what is told of it is counted on the view that it meets. A log that

@@ -72,8 +72,9 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
         same = found;
     }
     if (same != Seq{}) due = {};
-    const Duration wait = options.preview ? Duration::zero() : state.summary_deadline;
-    Planned planned = plan_compaction(state, measured->view(), occasion, in_force, due, {wait});
+    const SummaryWait wait{.time = options.preview ? Duration::zero() : state.summary_deadline,
+                           .may_spend = options.summaries.may_spend};
+    Planned planned = plan_compaction(state, measured->view(), occasion, in_force, due, wait);
     if (same != Seq{})
         planned.report.explanation =
             "nothing was said since the compaction at seq " + std::to_string(same.value) +
@@ -119,6 +120,7 @@ Result<Compaction> Memory::compact(const ConversationId& name, const CompactOpti
                                    const WriteOptions& write) {
     PAL_TRY(header, head(name));
     PAL_TRY(in_force, policy_for(*state_, header, options.policy));
+    PAL_CHECK(check_summary_models(in_force, options.summaries));
     if (options.preview) {
         PAL_CHECK(check_expected(header, true, {.expected_end = write.expected_end}));
         PAL_TRY(planned, plan_by_hand(*state_, header, in_force, options));
@@ -178,7 +180,7 @@ Result<Begun> Memory::shrink(const Begun& begun) {
         occasion.overflow = true;
         const Planned planned = plan_compaction(
             *state_, measured->view(), occasion, in_force, find_due(*in_force.policy, occasion),
-            {tries == 1 ? state_->summary_deadline : Duration::zero()});
+            {.time = tries == 1 ? state_->summary_deadline : Duration::zero()});
         const Plan& plan = planned.plan;
         if (plan.outcome != PlanOutcome::done || plan.used_after >= plan.used_before)
             return fail(ErrorCode::budget_unreachable,

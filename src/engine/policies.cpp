@@ -1,6 +1,22 @@
 #include "engine/policies.h"
 
+#include <algorithm>
+
 namespace palimpsest {
+
+Result<void> check_summary_models(const PolicyInForce& in_force, const SummaryTerms& terms) {
+    if (!in_force.policy || in_force.of_settings || terms.models.empty()) return {};
+    const auto allowed = [&](const std::string& name) {
+        return name.empty() || std::ranges::find(terms.models, name) != terms.models.end();
+    };
+    const Policy& policy = *in_force.policy;
+    if (allowed(policy.summarizer_model) &&
+        std::ranges::all_of(policy.passes, allowed, &PolicyPass::model))
+        return {};
+    return fail(ErrorCode::forbidden,
+                "this key may not ask the model that the memory strategy names for summaries",
+                "summarizer_model");
+}
 
 Result<std::shared_ptr<const Policy>> Policies::read(std::string_view text) {
     {
@@ -22,7 +38,7 @@ Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
     const std::string_view text = choose_policy(levels);
     if (text.empty()) return PolicyInForce{};
     PAL_TRY(policy, read(text));
-    return PolicyInForce{std::string(text), policy};
+    return PolicyInForce{std::string(text), policy, text == server_};
 }
 
 }  // namespace palimpsest

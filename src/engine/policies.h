@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/policy.h"
+#include "palimpsest/memory.h"
 
 namespace palimpsest {
 
@@ -14,7 +15,11 @@ namespace palimpsest {
 struct PolicyInForce {
     std::string text = {};
     std::shared_ptr<const Policy> policy = {};
+    bool of_settings = false;  // it is the server's own
 };
+
+// `forbidden` where it names a model for summaries that these terms do not allow.
+Result<void> check_summary_models(const PolicyInForce& in_force, const SummaryTerms& terms);
 
 class Policies {
 public:

@@ -48,7 +48,8 @@ public:
                                               .format = format_,
                                               .model = std::string(model),
                                               .policy = options_.policy,
-                                              .continues = Seq{1}});
+                                              .continues = Seq{1},
+                                              .summaries = options_.summaries});
         // What cannot be made small enough is kept as it is: a finished reply is never lost.
         if (!begun && begun.error().code == ErrorCode::budget_unreachable) return std::nullopt;
         PAL_TRY(done, std::move(begun));
@@ -224,6 +225,7 @@ Result<StateTurn> chat_with_state(std::string_view state, const BeginRequest& re
     PAL_CHECK(place.open(state));
     BeginRequest named = request;
     if (named.policy.empty()) named.policy = options.policy;
+    named.summaries = options.summaries;
     PAL_TRY(done, chat(place.memory(), the_one, named, model, chat_options));
     StateTurn turn{.chat = std::move(done)};
     PAL_TRY(compaction, place.compact(named.model.empty() ? model.name() : named.model));

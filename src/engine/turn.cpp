@@ -261,6 +261,7 @@ private:
         PAL_TRY(in_force, state_.policies->choose({.request = request_.policy,
                                                    .conversation = own,
                                                    .agent = request_.agent_policy}));
+        PAL_CHECK(check_summary_models(in_force, request_.summaries));
         attempt.in_force = std::move(in_force);
         PAL_TRY(preamble, preamble_of(state_, header, request_, opening_, terms_));
         attempt.preamble = std::move(preamble);
@@ -297,7 +298,8 @@ private:
     // Gives what is planned on: the view with what is said now.
     View plan(const Due& due, Mood mood, Attempt& attempt) {
         const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
-        const SummaryWait patience{mood.may_ask ? state_.summary_deadline : Duration::zero()};
+        const SummaryWait patience{.time = mood.may_ask ? state_.summary_deadline : Duration{},
+                                   .may_spend = request_.summaries.may_spend};
         View view =
             view_with(*measured, state_.measures->tokenizer(request_.model), attempt.heard.said);
         attempt.planned =

@@ -149,6 +149,12 @@ Bill word_summaries(Memory::State& state, const View& view, const MessageTools& 
                                " for summaries, and there is no summariser: set \"summarizer\"";
         return bill;
     }
+    if (plan.summaries.empty()) return bill;
+    if (patience.may_spend)
+        if (const auto allowed = patience.may_spend(); !allowed) {
+            bill.trouble = allowed.error().message;
+            return bill;
+        }
     Wording wording(state, view, tools, patience);
     for (const SummaryOrder& order : std::vector<SummaryOrder>(plan.summaries)) {
         const auto worded = wording.word(order, plan, bill);

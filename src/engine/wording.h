@@ -1,5 +1,6 @@
 // Having the summaries of a plan worded by the summariser.
 #pragma once
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -16,10 +17,12 @@ struct Bill {
     std::string remark = {};      // who was asked instead of the one that the policy names
 };
 
-// How long a summariser is waited for, and what ends that earlier. No time: nobody is asked.
+// How long a summariser is waited for, what ends that earlier, and what can forbid it. No time:
+// nobody is asked.
 struct SummaryWait {
     Duration time = {};
     std::stop_token stop = {};
+    std::function<Result<void>()> may_spend = {};  // see SummaryTerms
 };
 
 // Asks for every fold of the plan, in its order, and puts what passes the checks into the plan. No

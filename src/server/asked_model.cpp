@@ -271,7 +271,19 @@ void spend_on_summary(const Call& call, const Compaction& compaction) {
     (void)add_spent(call.site.memory.store(), call.caller.id, system_now(), spent);
 }
 
-Result<Begun> begin_for(const Call& call, const ConversationId& name, const BeginRequest& request) {
+SummaryTerms summary_terms(const Call& call) {
+    SummaryTerms terms{.models = call.caller.models};
+    if (call.caller.budget.empty()) return terms;
+    terms.may_spend = [&store = call.site.memory.store(), caller = call.caller]() -> Result<void> {
+        auto denied = Access(store, {}).check_budget(caller);
+        if (denied) return std::unexpected(std::move(denied->error));
+        return {};
+    };
+    return terms;
+}
+
+Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginRequest request) {
+    request.summaries = summary_terms(call);
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
     if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
     return begun;

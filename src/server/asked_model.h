@@ -32,8 +32,11 @@ bool is_over_budget(const Error& error);
 
 // What a model took for the summaries of a compaction is on the budget of whoever caused it.
 void spend_on_summary(const Call& call, const Compaction& compaction);
-// Memory::begin for the caller: traced, and its summaries paid for.
-Result<Begun> begin_for(const Call& call, const ConversationId& name, const BeginRequest& request);
+// For whatever a caller does that may have summaries written: within what its key may ask, and
+// while its budget lasts.
+SummaryTerms summary_terms(const Call& call);
+// Memory::begin for the caller: traced, on these terms, and its summaries paid for.
+Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginRequest request);
 
 // The tokens of a request's body, counted as the model does: by the row of the settings or the
 // table for that name, or else for its name at its server. An estimate where its vocabulary is not

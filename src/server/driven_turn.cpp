@@ -141,6 +141,7 @@ Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& mod
                               std::string_view messages, const DrivenTerms& terms) {
     PAL_TRY(format, format_of(call));
     PAL_TRY(request, begin_request_of(call, messages, model.name()));
+    request.summaries = summary_terms(call);
     if (passes_parameters(model, format, terms)) {
         PAL_TRY(parameters, parameters_in(call));
         request.parameters = std::move(parameters);

@@ -185,7 +185,8 @@ Result<RouteReply> compact_conversation(Call& call) {
     const CompactOptions options{.policy = policy ? policy->raw() : std::string_view(),
                                  .preview = call.query.flag("preview"),
                                  .model = call.text("model").value_or(""),
-                                 .window = call.number("window")};
+                                 .window = call.number("window"),
+                                 .summaries = summary_terms(call)};
     Span span = call.trace->span("memory.compact");
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
     if (done) describe_compaction(span, *done);

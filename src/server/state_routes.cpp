@@ -25,7 +25,8 @@ StateOptions options_of(const Call& call, const MemoryOptions& memory) {
                          .keep_log = call.text("keep") == "log",
                          .policy = raw_of(call, "memory_strategy"),
                          .memory = &memory,
-                         .model = call.text("model").value_or("")};
+                         .model = call.text("model").value_or(""),
+                         .summaries = summary_terms(call)};
     const std::string bad = call.text("bad_state").value_or("discard");
     options.bad = bad == "fail"      ? BadState::fail
                   : bad == "salvage" ? BadState::salvage

@@ -66,7 +66,7 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
     PAL_TRY(request, begin_request_of(call, messages, model));
     PAL_TRY(parameters, parameters_in(call));
     request.parameters = std::move(parameters);
-    Result<Begun> begun = begin_for(call, name, request);
+    Result<Begun> begun = begin_for(call, name, std::move(request));
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
     if (call.key.empty()) return begun;
     // Kept now: the model may fail, or the client leave, before there is an answer.

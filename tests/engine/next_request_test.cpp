@@ -51,12 +51,25 @@ TEST(next_request, a_soft_level_that_the_system_prompt_reaches_is_done_in_the_ba
     EXPECT_EQ(summaries_shown(memory), 1u);
 }
 
-TEST(next_request, a_policy_that_the_conversation_was_given_since_holds_for_the_job) {
+TEST(next_request, another_policy_that_the_conversation_was_given_since_ends_the_job) {
     Memory memory(memory_store(), {.background = true});
     take_turns(memory, 3, {.policy = soft_fold});
     ASSERT_TRUE(memory.patch(alice, {.policy = R"({"mode":"none"})"}));
     EXPECT_EQ(memory.run_jobs("t").value(), 0u);
     EXPECT_EQ(summaries_shown(memory), 0u);
+}
+
+// Whoever made it due may have been allowed less than the new one names.
+TEST(next_request, also_one_by_which_it_would_be_due_is_left_to_the_next_turn) {
+    const auto summarizer = std::make_shared<testing_support::FakeSummarizer>();
+    Memory memory(memory_store(), {.summarizer = summarizer, .background = true});
+    take_turns(memory, 3, {.policy = soft_fold});
+    ASSERT_TRUE(
+        memory.patch(alice, {.policy = R"({"summarizer_model":"dear",)" + soft_fold.substr(1)}));
+    EXPECT_EQ(memory.run_jobs("t").value(), 0u);
+    EXPECT_EQ(summarizer->calls, 0);
+    take_turns(memory, 1, {});
+    EXPECT_EQ(memory.run_jobs("t").value(), 1u);
 }
 
 TEST(next_request, so_is_one_that_the_tools_reach) {

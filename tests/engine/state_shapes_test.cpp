@@ -20,9 +20,9 @@ const std::string snapshot =
     R"({"Assistant":{"blocks":[{"Text":{"text":"It is there."}}]}}],)"
     R"("pinned":[true,false,false,false]})";
 
-constexpr StateOptions as_goaitools{.shape = StateShape::goaitools};
-constexpr StateOptions as_ailoop{.shape = StateShape::ailoop};
-constexpr StateOptions as_read{.shape = StateShape::same};
+const StateOptions as_goaitools{.shape = StateShape::goaitools};
+const StateOptions as_ailoop{.shape = StateShape::ailoop};
+const StateOptions as_read{.shape = StateShape::same};
 
 AppendRequest one(const std::string& message, FormatId format = FormatId::openai_chat) {
     return {.messages = message, .format = format};

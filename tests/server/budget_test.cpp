@@ -1,6 +1,8 @@
 // What a key may spend, and what becomes of a request when it has.
 #include "server/budget.h"
 
+#include <atomic>
+
 #include "base/clock.h"
 #include "base/time.h"
 #include "server/access.h"
@@ -174,8 +176,10 @@ TEST(budgets, a_stream_that_the_client_leaves_is_counted_by_what_was_said) {
 
 class PricedSummarizer final : public Summarizer {
 public:
+    std::atomic<int> calls = 0;
     std::uint64_t window_tokens() const override { return 100'000; }
     Result<SummaryText> summarize(const SummaryCall&) override {
+        ++calls;
         return SummaryText{.text = "They spoke of Oslo.",
                            .model = "s",
                            .usage = {.input_tokens = 100, .output_tokens = 10}};
@@ -201,6 +205,106 @@ TEST(budgets, count_summaries_that_a_model_writes) {
     EXPECT_EQ(read_spent(server.memory().store(), key.substr(4, 12), system_now())->day.tokens,
               110u)
         << compacted.response.body;
+}
+
+// A conversation that a strategy can fold.
+void talk_of_oslo(const Running& server, const std::string& id, const HeaderFields& as) {
+    std::string messages;
+    for (int i = 0; i < 8; ++i)
+        messages += std::string(i ? "," : "") +
+                    R"({"role":"user","content":"Tell me about Oslo again, please."},)"
+                    R"({"role":"assistant","content":"Oslo is the capital of Norway."})";
+    ASSERT_EQ(server
+                  .ask("POST", conversations + "/" + id + "/messages",
+                       R"({"messages":[)" + messages + "]}", as)
+                  .status(),
+              201);
+}
+
+const std::string folds =
+    R"({"triggers":{"tokens":50},"passes":[{"pass":"summarize","keep_turns":1}]})";
+
+TEST(budgets, that_are_used_up_have_summaries_made_offline) {
+    const auto summarizer = std::make_shared<PricedSummarizer>();
+    MemoryOptions options;
+    options.summarizer = summarizer;
+    Running server("memory:", {}, std::move(options));
+    const std::string key = key_with(server.memory(), "100tokens/day");
+    ASSERT_TRUE(add_spent(server.memory().store(), key.substr(4, 12), system_now(), {200, 0}));
+    const HeaderFields poor = bearer(key);
+    for (const std::string id : {"a", "b"}) talk_of_oslo(server, id, poor);
+    ASSERT_EQ(server.ask("POST", "/api/v1/chat", R"({"message":"x"})", poor).status(), 429);
+    const Told compacted =
+        server.ask("POST", conversations + "/a/compact", R"({"policy":)" + folds + "}", poor);
+    const Told begun =
+        server.ask("POST", conversations + "/b/begin",
+                   R"({"message":"And now?","memory_strategy":)" + folds + "}", poor);
+    const Told kept = server.ask("POST", "/api/v1/state/append",
+                                 R"({"message":")" + std::string(400, 'x') +
+                                     R"(","compact":true,"memory_strategy":)" + folds + "}",
+                                 poor);
+    for (const Told* told : {&compacted, &begun, &kept})
+        EXPECT_EQ(told->status(), 200) << told->response.body;
+    for (const Told* told : {&compacted, &begun})
+        EXPECT_NE(
+            told->response.body.find("a deterministic summary stands: the budget of this key"),
+            std::string::npos)
+            << told->response.body;
+    EXPECT_EQ(summarizer->calls, 0);
+}
+
+TEST(allow_lists, hold_for_the_models_that_a_strategy_names_for_summaries) {
+    const auto summarizer = std::make_shared<PricedSummarizer>();
+    MemoryOptions options;
+    options.summarizer = summarizer;
+    Running server("memory:", {}, std::move(options));
+    const HeaderFields one = bearer(key_with(server.memory(), "", {"echo"}));
+    const HeaderFields any = bearer(key_with(server.memory(), ""));
+    const std::string passes = R"("triggers":{"tokens":50},"passes":[{"pass":"summarize")";
+    const std::string strategies[] = {
+        R"({"mode":"summarize","token_budget":300,"summarizer_model":"dear"})",
+        R"({"summarizer_model":"dear",)" + passes + "}]}",
+        "{" + passes + R"(,"model":"dear"}]})",
+    };
+    talk_of_oslo(server, "stored", one);
+    talk_of_oslo(server, "c", one);
+    for (const std::string& strategy : strategies) {
+        ASSERT_EQ(
+            server.ask("PATCH", conversations + "/stored", R"({"policy":)" + strategy + "}", any)
+                .status(),
+            200);
+        const std::string with = R"("memory_strategy":)" + strategy;
+        const std::pair<std::string, std::string> ways[] = {
+            {"/api/v1/chat", R"({"message":"x","conversation_id":"new",)" + with + "}"},
+            {"/api/v1/chat", R"({"message":"x","conversation_id":"stored"})"},
+            {conversations + "/new/begin", R"({"message":"x",)" + with + "}"},
+            {conversations + "/c/compact", R"({"policy":)" + strategy + "}"},
+            {"/api/v1/state/chat", R"({"message":"x",)" + with + "}"},
+            {"/api/v1/state/append", R"({"message":"x","compact":true,)" + with + "}"},
+        };
+        for (const auto& [path, body] : ways) {
+            const Told told = server.ask("POST", path, body, one);
+            EXPECT_EQ(told.status(), 403) << path << body << told.response.body;
+            EXPECT_EQ(told.error("param"), "summarizer_model") << path << told.response.body;
+        }
+        EXPECT_EQ(server.ask("GET", conversations + "/new", {}, one).status(), 404);
+    }
+    EXPECT_EQ(summarizer->calls, 0);
+}
+
+TEST(allow_lists, leave_the_settings_to_say_who_writes_summaries) {
+    const auto summarizer = std::make_shared<PricedSummarizer>();
+    MemoryOptions options;
+    options.summarizer = summarizer;
+    options.policy = R"({"summarizer_model":"dear","triggers":{"tokens":50},)"
+                     R"("passes":[{"pass":"summarize","keep_turns":1}]})";
+    Running server("memory:", {}, std::move(options));
+    const HeaderFields one = bearer(key_with(server.memory(), "", {"echo"}));
+    talk_of_oslo(server, "c", one);
+    const Told told =
+        server.ask("POST", "/api/v1/chat", R"({"message":"x","conversation_id":"c"})", one);
+    EXPECT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_GT(summarizer->calls, 0);
 }
 
 TEST(allow_lists, hold_also_for_the_model_of_an_agent) {
