@@ -10,6 +10,7 @@
 #include "server/budget.h"
 #include "server/gateway.h"
 #include "server/model_span.h"
+#include "server/replay.h"
 #include "server/request_meters.h"
 #include "server/retry_key.h"
 #include "token/estimator.h"
@@ -284,7 +285,12 @@ SummaryTerms summary_terms(const Call& call) {
 
 Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginRequest request) {
     request.summaries = summary_terms(call);
+    // A count of attempts makes keys of its own, which are good for a short time (retry_key.h).
+    const bool keyed = !call.key.empty() && !call.retry;
+    if (keyed && call.route.own_key) PAL_CHECK(check_not_erased(call));
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
+    // Kept now: the model may fail, or the client leave, before there is an answer.
+    if (begun && keyed) keep_request(call, begun->view.header.end, begun->log);
     if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
     return begun;
 }

@@ -35,7 +35,8 @@ void spend_on_summary(const Call& call, const Compaction& compaction);
 // For whatever a caller does that may have summaries written: within what its key may ask, and
 // while its budget lasts.
 SummaryTerms summary_terms(const Call& call);
-// Memory::begin for the caller: traced, on these terms, and its summaries paid for.
+// Memory::begin for the caller: traced, on these terms, its summaries paid for, and not behind an
+// erase of what the same Idempotency-Key said before (replay.h).
 Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginRequest request);
 
 // The tokens of a request's body, counted as the model does: by the row of the settings or the

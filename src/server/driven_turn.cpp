@@ -47,7 +47,7 @@ public:
     bool take(const ChatEvent& event) {
         using Kind = ChatEvent::Kind;
         if (event.kind == Kind::begun && !call_.key.empty() && !begun_)
-            keep_request(call_, event.begun->view.header.end);
+            keep_request(call_, event.begun->view.header.end, event.begun->log);
         const bool first = event.kind == Kind::begun && !begun_;
         begun_ = begun_ || first;
         if (event.kind == Kind::compaction) spend_on_summary(call_, *event.compaction);

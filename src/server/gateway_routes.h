@@ -12,6 +12,7 @@ Result<RouteReply> create_completion(Call& call);
 Result<RouteReply> list_completions(Call& call);
 Result<RouteReply> get_completion(Call& call);
 Result<RouteReply> update_completion(Call& call);
+Result<RouteReply> repeat_completion_update(Call& call, Seq);
 Result<RouteReply> delete_completion(Call& call);
 Result<RouteReply> list_completion_messages(Call& call);
 

@@ -10,7 +10,16 @@ namespace palimpsest {
 namespace {
 
 constexpr std::string_view key_about =
-    "makes a repeat harmless for 24 h: it gets the first answer; another body is refused with 422";
+    "makes a repeat harmless for 24 h: it gets the first answer, of a conversation its header as "
+    "it "
+    "is now, and 404 once that was erased; another body is refused with 422";
+constexpr std::string_view turn_key_about =
+    "makes a repeat of a turn harmless for 24 h: it gets the first answer, and 404 once the "
+    "conversation was erased; without a conversation the model is asked again";
+constexpr std::string_view passed_key_about =
+    "passed on to the model's server; a repeat asks it again";
+constexpr std::string_view checked_key_about =
+    "nothing is stored, so a repeat is carried out again; another body is refused with 422";
 constexpr std::string_view conversation_about =
     "the conversation that this is a turn of; without it nothing is stored";
 constexpr std::string_view if_match_about =
@@ -29,6 +38,12 @@ constexpr std::string_view replayed_about =
 constexpr std::string_view retry_about = "false: repeating this request as it is cannot help";
 constexpr std::string_view named_about = "the conversation that this was a turn of, if any";
 constexpr std::string_view search_mode = "mode";  // may need an embedder, which may fail
+
+// See replay.h.
+std::string_view key_about_of(const Route& route) {
+    if (route.own_key) return route.named_by_header ? turn_key_about : passed_key_about;
+    return route.again || route.tells_end || route.streams ? key_about : checked_key_about;
+}
 
 const Schema& find_schema(std::span<const Schema> schemas, std::string_view name) {
     return *std::ranges::find(schemas, name, &Schema::name);
@@ -78,9 +93,10 @@ void write_parameters(JsonWriter& out, const Route& route) {
         write_parameter(
             out, {.name = row.name, .in = "query", .schema = row.schema, .about = row.about});
     if (route.method == "POST")
-        write_parameter(
-            out,
-            {.name = "Idempotency-Key", .in = "header", .schema = text_schema, .about = key_about});
+        write_parameter(out, {.name = "Idempotency-Key",
+                              .in = "header",
+                              .schema = text_schema,
+                              .about = key_about_of(route)});
     if (route.if_match)
         write_parameter(
             out,

@@ -335,7 +335,7 @@ constexpr Route table[] = {
      .summary = "Read a stored completion (OpenAI)", .reply = "Completion"},
     {.method = "POST", .pattern = "/v1/chat/completions/{id}", .function = update_completion,
      .summary = "Replace a stored completion's metadata (OpenAI)", .reply = "Completion",
-     .request = "CompletionUpdate", .own_key = true},
+     .request = "CompletionUpdate", .again = repeat_completion_update},
     {.method = "DELETE", .pattern = "/v1/chat/completions/{id}", .function = delete_completion,
      .summary = "Remove a stored completion (OpenAI)", .reply = "CompletionDeleted",
      .act = "completion.delete"},

@@ -227,6 +227,10 @@ Result<RouteReply> update_completion(Call& call) {
     return get_completion(call);
 }
 
+Result<RouteReply> repeat_completion_update(Call& call, Seq) {
+    return get_completion(call);
+}
+
 Result<RouteReply> delete_completion(Call& call) {
     PAL_TRY(kept, find_kept(call));
     PAL_CHECK(remove_kept(call.site, call.ids[0], *kept));

@@ -15,7 +15,6 @@
 #include "server/asked_model.h"
 #include "server/driven_turn.h"
 #include "server/keeper.h"
-#include "server/replay.h"
 #include "server/rest.h"
 #include "server/running_turns.h"
 #include "server/sayable.h"
@@ -68,10 +67,7 @@ Result<Begun> begin_from(Call& call, const ConversationId& name, std::string_vie
     request.parameters = std::move(parameters);
     Result<Begun> begun = begin_for(call, name, std::move(request));
     if (!begun) return std::unexpected(blame(begun.error(), call, ""));
-    if (call.key.empty()) return begun;
-    // Kept now: the model may fail, or the client leave, before there is an answer.
-    keep_request(call, begun->view.header.end);
-    if (!begun->compaction) {
+    if (!call.key.empty() && !begun->compaction) {
         PAL_TRY(compaction, find_compaction(call.site.memory, *begun));
         begun->compaction = std::move(compaction);
     }
