@@ -324,21 +324,25 @@ TEST(counting, documents_that_are_words_are_cut_until_they_fit) {
 TEST(counting, a_message_that_one_plan_cuts_twice_is_told_of_as_it_was) {
     std::string text;
     for (int n = 0; n < 900; ++n) text += "word" + std::to_string(n) + " ";
-    const std::string block = R"({"type":"text","text":")" + text + "\"}";
     const std::string list =
-        R"([{"role":"user","content":[)" + block + "," + block + R"(]},)" +
-        R"({"role":"assistant","content":"ok"},{"role":"user","content":"next"}])";
+        R"([{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use",)"
+        R"("id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result",)"
+        R"("tool_use_id":"a","content":[{"type":"text","text":")" +
+        text +
+        R"("},{"type":"document","source":{"type":"text","media_type":"text/plain","data":")" +
+        text + R"("}}]}]},{"role":"assistant","content":"ok"},{"role":"user","content":"next"}])";
     const auto done =
         compact_document(list,
                          {.format = FormatId::anthropic,
                           .policy = R"({"triggers":{"tokens":10},"target":0,)"
-                                    R"("passes":[{"pass":"shorten","max_tokens":48}]})"},
+                                    R"("passes":[{"pass":"shorten","max_tokens":60}]})"},
                          *exact_tokenizer());
     ASSERT_TRUE(done) << done.error().message;
     ASSERT_EQ(done->plan.edits.size(), 1u);
     const Edit& edit = done->plan.edits.front();
     EXPECT_EQ(edit.reason, "too large: " + std::to_string(edit.before.tokens + 4) + " tokens");
-    EXPECT_TRUE(done->json.contains(" of " + std::to_string(text.size()) + " bytes"));
+    EXPECT_TRUE(done->json.contains(" of " + std::to_string(2 * text.size()) + " bytes"))
+        << done->json;
 }
 
 TEST(counting, escaped_arguments_are_cut_until_they_fit) {
