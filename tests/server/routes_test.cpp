@@ -29,7 +29,8 @@ constexpr Step steps[] = {
     {"GET", "/api/v1/conversations/a%2Fb", ""},
     {"PATCH", "/api/v1/conversations/a%2Fb", R"({"title":"T"})"},
     {"POST", "/api/v1/conversations/a%2Fb/messages",
-     R"({"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},)"
+     R"({"messages":[{"role":"user","content":"one"},{"role":"assistant","content":)"
+     R"("two, counted by the one who has counted all of them before, and by nobody else in this whole room"},)"
      R"({"role":"user","content":"three"}]})"},
     {"GET", "/api/v1/conversations/a%2Fb/messages?last=2", ""},
     {"GET", "/api/v1/search?q=three&role=user&in_view=true&explain=1&limit=5", ""},
