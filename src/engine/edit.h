@@ -34,4 +34,9 @@ Result<Body> with_basis(Store& store, const Tokenizer& tokenizer, const Header& 
 // not_found when there is no message there.
 Result<std::vector<Seq>> group_around(Store& store, const Header& header, Seq seq);
 
+// A summary of the caller's own in place of these messages of the view. invalid_request where it
+// has no words or the range goes beyond the log; whether its groups are whole is for the splice to
+// say.
+Result<Edit> own_summary(const View& view, Range messages, std::string_view text);
+
 }  // namespace palimpsest

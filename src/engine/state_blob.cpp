@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/fold.h"
+#include "engine/edit.h"
 #include "engine/state_shapes.h"
 #include "format/request.h"
 #include "palimpsest/chat.h"
@@ -114,7 +115,10 @@ private:
             (void)done;
         }
         for (const auto& [at, text] : parts.summaries) {
-            PAL_TRY(done, memory_->summarize(the_one, {Seq{at + 1}, Seq{at + 1}}, text));
+            // Its message is the summary itself: there is nothing that it could be shorter than.
+            PAL_TRY(view, memory_->view(the_one));
+            PAL_TRY(edit, own_summary(view, {Seq{at + 1}, Seq{at + 1}}, text));
+            PAL_TRY(done, memory_->splice(the_one, view, {std::move(edit)}, Cause::request));
             (void)done;
         }
         for (const std::size_t at : parts.pinned) {

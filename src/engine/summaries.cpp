@@ -40,26 +40,17 @@ Summary summary_of(const Entry& entry, std::uint32_t index, const Edit& edit) {
     return summary;
 }
 
-// Like a model's (check_summary): not empty, and as it will stand in the view not longer than what
-// it takes the place of, which pinned messages are no part of. Whether the groups are whole is for
-// the splice to say.
-Result<void> check_own(std::string_view text, std::string_view dressed, Range messages,
-                       const View& view, const Tokenizer& tokenizer) {
-    if (text.find_first_not_of(" \t\r\n") == text.npos)
-        return fail(ErrorCode::invalid_request, "a summary has words", "text");
-    if (messages.to > view.seq)
-        return fail(ErrorCode::invalid_request,
-                    "the range ends at seq " + std::to_string(messages.to.value) +
-                        "; the log ends at seq " + std::to_string(view.seq.value),
-                    "to");
+// Like a model's (check_summary) it is, as it will stand in the view, not longer than what it takes
+// the place of, which pinned messages are no part of.
+Result<void> check_size(const Edit& summary, const View& view, const Tokenizer& tokenizer) {
     std::uint64_t before = 0;
     bool shown = false;
     for (const Item& item : view.items) {
-        if (!messages.contains(item.range.from) || item.pinned) continue;
+        if (!summary.range.contains(item.range.from) || item.pinned) continue;
         before += item.tokens;
         shown = true;
     }
-    const std::uint64_t after = tokenizer.count(dressed);
+    const std::uint64_t after = tokenizer.count(view_of(summary.result));
     if (shown && after > before)
         return fail(ErrorCode::invalid_request,
                     "the summary has " + std::to_string(after) +
@@ -70,6 +61,24 @@ Result<void> check_own(std::string_view text, std::string_view dressed, Range me
 }
 
 }  // namespace
+
+Result<Edit> own_summary(const View& view, Range messages, std::string_view text) {
+    if (text.find_first_not_of(" \t\r\n") == text.npos)
+        return fail(ErrorCode::invalid_request, "a summary has words", "text");
+    if (messages.to > view.seq)
+        return fail(ErrorCode::invalid_request,
+                    "the range ends at seq " + std::to_string(messages.to.value) +
+                        "; the log ends at seq " + std::to_string(view.seq.value),
+                    "to");
+    Edit edit;
+    edit.treatment = Treatment::folded;
+    edit.range = messages;
+    edit.result = make_bytes(dress_summary({.range = messages}, text));
+    edit.reason = "a summary of the caller's own";
+    edit.pass = "caller";
+    if (!view.items.empty()) edit.format = view.items.back().message.format;
+    return edit;
+}
 
 Result<std::vector<Summary>> Memory::summaries(const ConversationId& name) {
     PAL_TRY(header, head(name));
@@ -106,15 +115,8 @@ Result<Compaction> Memory::summarize(const ConversationId& name, Range messages,
     PAL_TRY(header, head(name));
     PAL_TRY(hot, current_view(*state_, header));
     const View view = hot->view();
-    std::string dressed = dress_summary({.range = messages}, text);
-    PAL_CHECK(check_own(text, dressed, messages, view, *state_->tokenizer));
-    Edit edit;
-    edit.treatment = Treatment::folded;
-    edit.range = messages;
-    edit.result = make_bytes(std::move(dressed));
-    edit.reason = "a summary of the caller's own";
-    edit.pass = "caller";
-    if (!view.items.empty()) edit.format = view.items.back().message.format;
+    PAL_TRY(edit, own_summary(view, messages, text));
+    PAL_CHECK(check_size(edit, view, *state_->tokenizer));
     if (write.expected_end && *write.expected_end != header.end)
         return fail(ErrorCode::conflict, "'" + name.id + "' ends at seq " +
                                              std::to_string(header.end.value) + ", not at " +

@@ -256,7 +256,7 @@ TEST(compaction_report, other_names_of_a_strategy_are_told_under_the_usual_ones)
 TEST(own_summary, takes_an_older_one_in_whole_or_leaves_it_alone) {
     Memory memory = memory_with({user("one " + words(9)), assistant("two " + words(9)),
                                  user("three " + words(9)), assistant("four " + words(9)),
-                                 user("five " + words(9)), assistant("six " + words(9))});
+                                 user("five " + words(19)), assistant("six " + words(9))});
     ASSERT_TRUE(memory.summarize(alice, {Seq{1}, Seq{4}}, "first four"));
     const std::string shown = texts(*memory.view(alice));
     struct Case {
@@ -288,13 +288,14 @@ TEST(own_summary, of_what_is_not_shown_is_refused) {
 }
 
 TEST(own_summary, of_more_tokens_than_what_it_stands_for_is_refused_with_both_numbers) {
-    Memory memory = memory_with({user("one two three"), assistant("four five"), user("six")});
+    Memory memory = memory_with({user(words(20)), assistant("four five"), user("six")});
     const std::string shown = texts(*memory.view(alice));
     const auto refused = memory.summarize(alice, {Seq{1}, Seq{2}}, words(40));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::invalid_request);
     EXPECT_EQ(refused.error().param, "text");
-    EXPECT_EQ(refused.error().message, "the summary has 42 tokens; what it would stand for has 5");
+    EXPECT_EQ(refused.error().message,
+              "the summary has 58 tokens with its heading; what it would stand for has 24");
     EXPECT_EQ(texts(*memory.view(alice)), shown);
     EXPECT_TRUE(memory.summarize(alice, {Seq{1}, Seq{2}}, "one to five"));
 }

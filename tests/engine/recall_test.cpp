@@ -244,7 +244,9 @@ TEST(summaries, of_the_callers_own_replace_whole_groups_and_are_listed) {
 TEST(explain, what_a_person_hid_is_not_told_by_the_summary_around_it) {
     Memory memory =
         memory_with({user("one"), assistant("two"), user("three"), assistant("four"), user("five"),
-                     assistant("six"), user("seven"), assistant("eight")});
+                     assistant("six, which is more than one, two, three, four and five, and less "
+                               "than all that come behind it"),
+                     user("seven"), assistant("eight")});
     ASSERT_TRUE(memory.retract(alice, {Seq{3}, Seq{4}}).has_value());
     ASSERT_TRUE(memory.summarize(alice, {Seq{1}, Seq{6}}, "numbers").has_value());
     const auto left_out = explain_left_out(memory, *memory.view(alice));
@@ -282,8 +284,10 @@ void tell_first(Memory& memory, std::string_view summary) {
     ASSERT_TRUE(memory.append(first, {.messages = user(summary)}).has_value());
     std::string list = "[";
     for (int i = 1; i < 6; ++i)
-        list += (i > 1 ? "," : "") +
-                (i % 2 ? assistant("noted") : user("I like tea number " + std::to_string(i)));
+        list +=
+            (i > 1 ? "," : "") +
+            (i % 2 ? assistant("noted, and I shall keep it in mind for the next time that you ask")
+                   : user("I like tea, and it is number " + std::to_string(i)));
     list += "]";
     ASSERT_TRUE(memory.append(first, {.messages = list}).has_value());
     ASSERT_TRUE(memory.summarize(first, {Seq{1}, Seq{4}}, summary).has_value());
