@@ -156,7 +156,7 @@ Result<int> revoke(Invocation& call) {
         call.out.json_line("{\"revoked\":" + json_string(call.arguments[1]) + "}");
     else
         call.out.line("revoked " + printable(call.arguments[1]) +
-                      "; running servers refuse it within two seconds");
+                      "; running servers refuse it within a second");
     return 0;
 }
 

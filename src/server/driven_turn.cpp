@@ -3,6 +3,7 @@
 #include "base/json_write.h"
 #include "engine/tool_dialects.h"
 #include "net/http.h"
+#include "server/answer_stream.h"
 #include "server/asked_model.h"
 #include "server/replay.h"
 #include "server/rest.h"
@@ -137,6 +138,16 @@ Result<std::optional<DrivenTerms>> driven_terms_in(const Call& call) {
     return terms;
 }
 
+// Where it is we who stopped the model.
+static void tell_why_stopped(const Call& call, Result<ShapedDone>& done) {
+    if (!call.out->halt().stop_requested()) return;
+    Error why = why_cut(*call.out, {});
+    if (!done && done.error().code == ErrorCode::outcome_unknown)
+        done = std::unexpected(std::move(why));
+    else if (done && done->chat.outcome == ChatDone::Outcome::interrupted)
+        done->chat.warnings.push_back(std::move(why.message));
+}
+
 Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& model,
                               std::string_view messages, const DrivenTerms& terms) {
     PAL_TRY(format, format_of(call));
@@ -158,6 +169,7 @@ Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& mod
     if (done)
         if (auto answered = check_answered(done->chat); !answered)
             done = std::unexpected(std::move(answered).error());
+    tell_why_stopped(call, done);
     if (!done && (!streamed || !call.out->started()))
         return std::unexpected(blame(done.error(), call, ""));
     if (streamed && done)

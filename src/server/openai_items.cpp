@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "base/json_write.h"
+#include "format/fields.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
 #include "format/reply.h"
@@ -73,7 +74,9 @@ struct Told {
 
 std::optional<PartKind> streamed_as(const NeutralPart& part) {
     const bool texts = part.kind == PartKind::text || part.kind == PartKind::refusal;
-    if (texts && part.text.empty()) return {};
+    const bool speech = part.kind == PartKind::speech;
+    if ((texts || speech) && part.text.empty()) return {};
+    if (speech) return PartKind::text;
     if (texts || part.kind == PartKind::reasoning) return part.kind;
     if (is_function_call(part)) return PartKind::tool_call;
     return {};
@@ -87,7 +90,7 @@ void add_part(std::vector<Told>& told, const NeutralPart& part, PartKind kind,
     }
     Told next{.kind = kind, .text = std::string(part.text), .message = message};
     if (kind == PartKind::tool_call) {
-        next.text = part.arguments;
+        next.text = plain_arguments(part).text;
         next.call_id = part.id;
         next.name = part.name;
     }

@@ -12,6 +12,7 @@
 #include "engine/present.h"
 #include "model/request_body.h"
 #include "palimpsest/format.h"
+#include "server/answer_stream.h"
 #include "server/asked_model.h"
 #include "server/driven_turn.h"
 #include "server/keeper.h"
@@ -87,7 +88,7 @@ struct OpenTurn {
     // While it is answered: its repeats wait, here and elsewhere.
     RunningTurns::Seat seat = {};
     TurnBeacon beacon = {};
-    std::stop_token halt = {};  // see Outlet
+    Outlet* out = nullptr;
 };
 
 struct Told {
@@ -106,7 +107,7 @@ Result<Told> tell_again(Memory& memory, const Begun& begun, const OnText& on_tex
                 {.seq = begun.already_at, .header = begun.view.header, .cost = cost}};
 }
 
-Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
+Result<Told> answer_turn(OpenTurn& turn, const OnText& on_text) {
     if (turn.begun.already) return tell_again(turn.memory, turn.begun, on_text);
     TurnHold hold(turn.memory, turn.begun);
     const auto ask = [&] {
@@ -117,7 +118,7 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
                           .tools = turn.tools,
                           .parameters = turn.parameters,
                           .fields_format = turn.format,
-                          .stop = turn.halt,
+                          .stop = turn.out->halt(),
                           .cache_key = cache_key,
                           .behind_edit = turn.begun.behind_edit()},
                          on_text);
@@ -132,6 +133,19 @@ Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     PAL_TRY(finished, finish_traced(*turn.trace, turn.memory, turn.begun, *answer));
     hold.answered();
     return Told{*std::move(answer), std::move(finished)};
+}
+
+// Whoever is told a part is told why, where it is we who stopped the model.
+Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
+    auto told = answer_turn(turn, on_text);
+    if (!turn.out->halt().stop_requested() || turn.begun.already) return told;
+    Error why = why_cut(*turn.out, {});
+    if (!told && told.error().code == ErrorCode::outcome_unknown)
+        return std::unexpected(std::move(why));
+    if (!told || !told->answer.interrupted) return told;
+    turn.trace->tell_fault(why.code);
+    turn.begun.warnings.push_back(std::move(why.message));
+    return told;
 }
 
 // Whether the model can be asked with it; nothing is stored of what it could not be told.
@@ -295,7 +309,7 @@ Result<RouteReply> chat(Call& call) {
                                                           .format = format,
                                                           .seat = std::move(seat),
                                                           .beacon = std::move(beacon),
-                                                          .halt = call.out->halt()});
+                                                          .out = call.out});
     const std::optional<JsonValue> stream = call.field("stream");
     if (stream && stream->boolean() == true)
         return RouteReply{.stream = [turn](const SendEvent& send) { stream_turn(*turn, send); }};
