@@ -249,8 +249,7 @@ struct BeginRequest {
     std::optional<Turns> turns = {};  // of this request; overrides the conversation's
     WriteOptions write = {};
     HeaderPatch header = {};
-    // Nothing new is said: the answer is for what was said from this seq on.
-    Seq continues = {};
+    Seq continues = {};  // nothing new is said: the answer is for what was said from this seq on
     // The messages are all or the end of what the client has: what the conversation has already is
     // not said again, and what it has beyond that is taken back by a rewind, in the same step.
     bool resend = false;
@@ -272,8 +271,7 @@ struct Begun {
     // What to send: preamble and view, without the reasoning of other models that is bound to them.
     std::vector<Message> request() const;
     std::vector<Range> of_other_models = {};  // what of the log others wrote than this model
-    // What a provider's prompt cache is told, see ModelRequest.
-    std::string cache_key() const;
+    std::string cache_key() const;  // and behind_edit(): for a prompt cache, see ModelRequest
     std::size_t behind_edit() const;
     std::optional<Compaction> compaction = {};
     std::vector<std::string> warnings = {};
@@ -378,13 +376,12 @@ public:
     Result<Header> create(const ConversationId& name, const HeaderPatch& header,
                           const WriteOptions& write = {});  // conflict when it is there
     Result<Written> append(const ConversationId& name, const AppendRequest& request);
-    // conflict where the header, or the log, is not what was expected.
     Result<Header> patch(const ConversationId& name, const HeaderPatch& header,
                          std::optional<std::uint64_t> expected_revision = {},
                          std::optional<Seq> expected_end = {});
-    // `expected_end` of the write is the parent's.
     Result<Header> fork(const ConversationId& name, const ConversationId& child,
-                        std::optional<Seq> at = {}, const WriteOptions& write = {});
+                        std::optional<Seq> at = {},
+                        const WriteOptions& write = {});  // its `expected_end` is the parent's
     Result<Checkpoint> checkpoint(const ConversationId& name, std::string_view checkpoint_name,
                                   std::string_view metadata = "{}", const WriteOptions& write = {});
     // Pins the whole group that the message is in.

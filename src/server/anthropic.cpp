@@ -12,6 +12,7 @@
 #include "core/placeholder.h"
 #include "core/policy.h"
 #include "engine/compact_document.h"
+#include "engine/model_table.h"
 #include "format/json_edit.h"
 #include "net/errand.h"
 #include "server/asked_model.h"
@@ -199,8 +200,9 @@ Result<std::optional<Edited>> edit_request(const Call& call) {
     if (!call.field("context_management")) return std::optional<Edited>();
     std::string body = with_member(call.json->root(), "context_management", std::nullopt);
     if (policy.empty()) return std::optional(Edited{body, body, applied_edits({}, {}, 0)});
+    const ModelTable models(call.site.memory.shared_options().models, {});
     PAL_TRY(compacted,
-            compact_document(body, {.format = own_format, .policy = policy}, *exact_tokenizer()));
+            compact_document(body, {.format = own_format, .policy = policy, .models = &models}));
     const Plan& plan = compacted.plan;
     std::string done = plan.outcome == PlanOutcome::done
                            ? applied_edits(plan.edits, plan.items, messages_folded(plan.edits))

@@ -148,8 +148,12 @@ std::string document_of(const Call& call, const ResponseTurn& turn, const ModelS
 // knows the window, a server of this format is left to truncate by its own.
 Result<void> compact_unstored(const Call& call, const std::string& policy, ResponseTurn& turn) {
     const ModelTable models(call.site.memory.shared_options().models, {});
-    ModelMatch match = models.match(turn.model->name());
-    if (!match.known) match = models.match(turn.model->server_name());
+    std::string model(turn.model->name());
+    ModelMatch match = models.match(model);
+    if (!match.known) {
+        model = turn.model->server_name();
+        match = models.match(model);
+    }
     const std::string truncation = raw_of(call, "truncation");
     const bool passes = !match.known && turn.model->format() == item_format;
     const bool has_window = match.known || (!truncation.empty() && !passes);
@@ -161,8 +165,9 @@ Result<void> compact_unstored(const Call& call, const std::string& policy, Respo
     PAL_TRY(compacted, compact_document(document,
                                         {.format = item_format,
                                          .policy = policy,
-                                         .window = has_window ? match.spec->window_tokens : 0},
-                                        *exact_tokenizer()));
+                                         .window = has_window ? match.spec->window_tokens : 0,
+                                         .model = model,
+                                         .models = &models}));
     PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
     turn.messages = std::move(kept);
     return {};

@@ -57,7 +57,7 @@ TEST(paging, reaches_every_summary_checkpoint_and_agent) {
     for (int i = 0; i < 6; ++i)
         running.ask(
             "POST", one + "/messages",
-            R"({"messages":[{"role":"user","content":"many words and some more of them"}]})");
+            R"({"messages":[{"role":"user","content":"many words and some more of them, so that what stands in their place is shorter than they are, also with its heading, which takes about a dozen tokens by itself"}]})");
     for (const char* place : {R"("from":1,"to":2)", R"("from":3,"to":4)"})
         EXPECT_EQ(
             running
