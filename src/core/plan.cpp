@@ -324,8 +324,12 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
         plan.explanation = outline.refusal + ": " + numbers_in_words(plan);
     } else if (plan.used_after > plan.limit) {
         plan.outcome = PlanOutcome::unreachable;
-        plan.explanation = "what must stay takes " + std::to_string(plan.floor) +
-                           " tokens, the limit is " + std::to_string(plan.limit);
+        const bool enough = plan.floor <= plan.limit && !policy.last_resort.empty();
+        plan.explanation =
+            enough
+                ? "the policy's last_resort leaves " + std::to_string(plan.used_after) + " tokens"
+                : "what must stay takes " + std::to_string(plan.floor) + " tokens";
+        plan.explanation += ", the limit is " + std::to_string(plan.limit);
     } else if (plan.edits.empty()) {
         plan.outcome =
             outline.not_enough ? PlanOutcome::not_enough_history : PlanOutcome::no_progress;

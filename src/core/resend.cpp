@@ -109,7 +109,8 @@ private:
         while (same < most && log_[same].fingerprint == incoming_[first_ + same].fingerprint)
             ++same;
         const bool answered = first_answer() < incoming_.size();
-        if (same == 0 || !answered || places_.at(log_.front().fingerprint).size() > 1)
+        if (same == 0 || !answered || log_[same - 1].left_out ||
+            places_.at(log_.front().fingerprint).size() > 1)
             return std::nullopt;
         return anchored(first_ + same - 1, {same - 1, same});
     }

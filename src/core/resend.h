@@ -18,6 +18,7 @@ struct KnownMessage {
     Role role = Role::user;
     Range range = {};          // one seq, or all of the items that make the message
     bool hidden = false;       // retracted: known, and not shown
+    bool left_out = false;     // a compaction stands in its place
     bool interrupted = false;  // a partial answer
 };
 
@@ -42,8 +43,8 @@ struct Resend {
 // equally long ones the newest. Without such a run two things tell: what stands at the end of the
 // log without an answer, where the list begins with all of it or with two of its last, or is its
 // end (then only partial answers are rewound); and the log's first words, where the list begins
-// with them, they stand there once, and it holds an assistant's message: the first answer was
-// edited. Else all is new: words alone that were answered before are said again.
+// with them, they stand there once and are still shown, and it holds an assistant's message: the
+// first answer was edited. Else all is new: words alone that were answered before are said again.
 Resend find_resend(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming);
 
 }  // namespace palimpsest

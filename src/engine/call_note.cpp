@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
 constexpr std::size_t notes_looked_at = 8;
-constexpr std::size_t writers_max = 32;  // what is older was written by one that nobody is
+constexpr std::size_t writers_max = 64;  // what is older was written by one that nobody is
 constexpr std::string_view several = "*";
 constexpr std::size_t note_bytes = 256;  // that most notes fit
 
@@ -117,7 +117,8 @@ void note_writer(Writers& writers, Seq from, std::string_view model) {
     if (last == model) return;
     writers.push_back({from, std::string(model)});
     if (writers.size() <= writers_max) return;
-    writers.erase(writers.begin());
+    // Half of them at once: each time what is sent of the past changes.
+    writers.erase(writers.begin(), writers.begin() + writers_max / 2);
     writers.front().model = several;
 }
 

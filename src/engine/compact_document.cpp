@@ -132,12 +132,60 @@ struct Drawn {
     std::uint64_t added = 0;  // tokens of what repair put in
 };
 
+// A list that comes again is compacted as one that is kept would be: on what it was when it became
+// too long, the last time it did. What came since stands behind it as it is.
+struct Terms {
+    Policy policy = {};
+    std::size_t items = 0;  // of the list: so many are planned on
+    std::uint64_t reserved = 0;
+};
+
+std::uint64_t tokens_with(std::span<const Item> items, const Budget& budget) {
+    std::uint64_t sum = 0;
+    for (const Item& item : items) sum += item.tokens + budget.per_message;
+    return sum;
+}
+
+// From what was planned on all of the list; none where the steps are not known.
+std::optional<Terms> last_step(const OpenDocument& open, const Policy& policy, const Plan& whole) {
+    const auto trigger = trigger_tokens(policy.hard, open.budget.window);
+    if (!trigger || whole.target >= *trigger || whole.used_before < *trigger) return std::nullopt;
+    const std::uint64_t each = *trigger - whole.target;
+    const std::uint64_t steps = (whole.used_before - *trigger) / each + 1;
+    const std::uint64_t then = *trigger + (steps - 1) * each;
+    std::uint64_t used = whole.used_before;
+    Terms terms{.policy = policy, .items = open.items.size()};
+    const std::span<const Item> items = open.items;
+    const std::vector<Group> groups = find_groups(items);
+    for (std::size_t g = groups.size(); g-- > 0;) {
+        const std::uint64_t tokens = tokens_with(
+            items.subspan(groups[g].first, groups[g].last + 1 - groups[g].first), open.budget);
+        if (used < tokens + then) break;
+        used -= tokens;
+        terms.items = groups[g].first;
+    }
+    terms.policy.target = {.tokens = used - std::min(used, steps * each)};
+    return terms;
+}
+
+// What came since the step, behind what is planned.
+void add_rest(Plan& plan, std::span<const Item> rest, const Budget& budget) {
+    const std::uint64_t with = tokens_with(rest, budget),
+                        bare = with - budget.per_message * rest.size();
+    plan.used_before += with;
+    plan.used_after += with;
+    plan.tokens_before += bare;
+    plan.tokens_after += bare;
+    plan.items.insert(plan.items.end(), rest.begin(), rest.end());
+}
+
 // With room for what repair will add.
-Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
-                      const Policy& policy, const MessageTools& tools, std::uint64_t reserved) {
+Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options, const Terms& terms,
+                      const MessageTools& tools) {
+    const std::uint64_t reserved = terms.reserved;
     PlanInput input;
-    input.items = open.items;
-    input.occasion.totals = totals_of(open.items);
+    input.items = std::span(open.items).first(terms.items);
+    input.occasion.totals = totals_of(input.items);
     input.occasion.budget = open.budget;
     input.occasion.budget.system += reserved;
     input.occasion.preamble = open.preamble;
@@ -146,10 +194,11 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
     input.want_items = true;
     Drawn out;
     Plan& plan = out.document.plan;
-    plan = make_plan(input, policy);
+    plan = make_plan(input, terms.policy);
     if (plan.outcome == PlanOutcome::unreachable)
         return std::unexpected(unreachable_error(plan.floor, plan.explanation));
     const bool done = plan.outcome == PlanOutcome::done;
+    if (done) add_rest(plan, std::span(open.items).subspan(terms.items), open.budget);
     std::vector<Message> view = open.preamble;
     const std::vector<Item>& shown = done ? plan.items : open.items;
     for (const Item& item : shown) view.push_back(item.message);
@@ -167,11 +216,25 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
 // Repair may put words in, as in front of a view that lost its beginning: they must fit, too.
 Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
                       const Policy& policy, const MessageTools& tools) {
-    PAL_TRY(drawn, draw_up(open, options, policy, tools, 0));
+    Terms terms{.policy = policy, .items = open.items.size()};
+    PAL_TRY(drawn, draw_up(open, options, terms, tools));
+    const auto step = options.comes_again && drawn.document.plan.outcome == PlanOutcome::done
+                          ? last_step(open, policy, drawn.document.plan)
+                          : std::nullopt;
+    if (step) {
+        auto stepped = draw_up(open, options, *step, tools);
+        const bool fits = stepped && stepped->document.plan.outcome == PlanOutcome::done &&
+                          stepped->document.plan.used_after <= stepped->document.plan.limit;
+        if (fits) {
+            terms = *step;
+            drawn = *std::move(stepped);
+        }
+    }
+    terms.reserved = drawn.added;
     const std::uint64_t reserved = drawn.added;
     if (reserved == 0) return drawn;
     if (drawn.document.plan.used_after + reserved > drawn.document.plan.limit) {
-        PAL_TRY(again, draw_up(open, options, policy, tools, reserved));
+        PAL_TRY(again, draw_up(open, options, terms, tools));
         drawn = std::move(again);
         drawn.document.plan.used_before -= reserved;
         drawn.document.plan.used_after -= reserved;

@@ -18,6 +18,9 @@ struct DocumentOptions {
     std::uint64_t window = 0;            // 0: the model's, if it is known, or the policy's
     std::string model = {};              // empty: the body's own
     const ModelTable* models = nullptr;  // null: those that are built in
+    // The list comes again with the next call, longer: what goes stays the same from call to call,
+    // as far as the policy's trigger and target are apart.
+    bool comes_again = false;
 };
 
 struct CompactedDocument {

@@ -11,7 +11,8 @@ Result<void> check_summary_models(const PolicyInForce& in_force, const SummaryTe
     };
     const Policy& policy = *in_force.policy;
     if (allowed(policy.summarizer_model) &&
-        std::ranges::all_of(policy.passes, allowed, &PolicyPass::model))
+        std::ranges::all_of(policy.passes, allowed, &PolicyPass::model) &&
+        std::ranges::all_of(policy.last_resort, allowed, &PolicyPass::model))
         return {};
     return fail(ErrorCode::forbidden,
                 "this key may not ask the model that the memory strategy names for summaries",

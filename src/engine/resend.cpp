@@ -6,6 +6,7 @@
 #include "engine/resend.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/fold.h"
 #include "core/recollect.h"
@@ -20,7 +21,7 @@ namespace {
 struct Stored {
     Message message = {};
     Seq seq = {};
-    bool hidden = false, interrupted = false;
+    bool hidden = false, interrupted = false, left_out = false;
 };
 
 std::vector<Stored> from_view(const HotView& view) {
@@ -31,6 +32,13 @@ std::vector<Stored> from_view(const HotView& view) {
             all.push_back({item.message, item.range.from, false, item.interrupted});
     std::ranges::sort(all, {}, &Stored::seq);
     return all;
+}
+
+void mark_left_out(std::vector<Stored>& all, const HotView& view) {
+    std::set<Seq> shown;
+    for (const Item& item : view.items)
+        if (item.kind != ItemKind::summary) shown.insert(item.range.from);
+    for (Stored& one : all) one.left_out = !shown.contains(one.seq);
 }
 
 // In the order in which they are sent: a result that came late stands with its call.
@@ -105,6 +113,7 @@ KnownMessage known_of(const Stored& stored) {
             .role = stored.message.shape.role,
             .range = {stored.seq, stored.seq},
             .hidden = stored.hidden,
+            .left_out = stored.left_out,
             .interrupted = stored.interrupted};
 }
 
@@ -186,6 +195,7 @@ Result<Heard> hear(Memory::State& state, const HotView& view, FormatId format,
     } else {
         PAL_TRY(read, from_log(*state.store, view.header, format));
         all = std::move(read);
+        mark_left_out(all, view);
     }
     std::vector<ResentMessage> incoming;
     for (const Said& one : said)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "format/content.h"
 #include "format/fields.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
@@ -19,11 +20,34 @@ std::optional<std::vector<std::string>> blocks_left(const NeutralMessage& messag
     return blocks;
 }
 
+// What its provider ran itself and keeps with the reasoning before it: refused without that, and
+// it has no place without its id.
+bool is_bound_use(const NeutralMessage& message, JsonValue json) {
+    return json.find("id") && std::ranges::any_of(message.parts, &NeutralPart::server);
+}
+
+// Audio is kept under an id by the server of the model that spoke: others are told its words.
+Result<Message> with_words(const Message& message, const NeutralMessage& neutral) {
+    const auto speech = std::ranges::find(neutral.parts, PartKind::speech, &NeutralPart::kind);
+    if (speech == neutral.parts.end() || speech->text.empty()) return message;
+    const PartChange change{static_cast<std::size_t>(speech - neutral.parts.begin()),
+                            std::string(speech->text)};
+    PAL_TRY(raw, change_content(message, {&change, 1}));
+    if (!raw) return message;
+    return read_message(message.format, raw);
+}
+
+bool may_have_spoken(const Message& message) {
+    return message.shape.role == Role::assistant && message.shape.text &&
+           view_of(message.raw).find("\"audio\"") != std::string_view::npos;
+}
+
 class Unbinding {
 public:
     void add(Message&& message, bool foreign) {
         follows_ &= message.shape.role == Role::assistant;
-        const bool may_change = foreign && (message.shape.reasoning || follows_);
+        const bool may_change =
+            foreign && (message.shape.reasoning || follows_ || may_have_spoken(message));
         const auto document = may_change ? parse_json(view_of(message.raw)) : fail({}, "");
         const auto neutral =
             document ? format_of(message.format).read(document->root()) : fail({}, "");
@@ -35,8 +59,11 @@ public:
         } else if (const auto item = without_item_id(*neutral, document->root());
                    item && follows_) {
             keep(message, *item);
+        } else if (follows_ && is_bound_use(*neutral, document->root())) {
+            return;
         } else {
-            out_.push_back(std::move(message));
+            auto said = with_words(message, *neutral);
+            out_.push_back(said ? *std::move(said) : std::move(message));
         }
     }
     std::vector<Message> take() { return std::move(out_); }

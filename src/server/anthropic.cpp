@@ -202,7 +202,9 @@ Result<std::optional<Edited>> edit_request(const Call& call) {
     if (policy.empty()) return std::optional(Edited{body, body, applied_edits({}, {}, 0)});
     const ModelTable models(call.site.memory.shared_options().models, {});
     PAL_TRY(compacted,
-            compact_document(body, {.format = own_format, .policy = policy, .models = &models}));
+            compact_document(
+                body,
+                {.format = own_format, .policy = policy, .models = &models, .comes_again = true}));
     const Plan& plan = compacted.plan;
     std::string done = plan.outcome == PlanOutcome::done
                            ? applied_edits(plan.edits, plan.items, messages_folded(plan.edits))

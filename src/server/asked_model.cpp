@@ -287,10 +287,10 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginReque
     request.summaries = summary_terms(call);
     // A count of attempts makes keys of its own, which are good for a short time (retry_key.h).
     const bool keyed = !call.key.empty() && !call.retry;
-    if (keyed && call.route.own_key) PAL_CHECK(check_not_erased(call));
+    if (keyed && call.route.own_key) PAL_CHECK(check_not_erased(call, name.id));
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
     // Kept now: the model may fail, or the client leave, before there is an answer.
-    if (begun && keyed) keep_request(call, begun->view.header.end, begun->log);
+    if (begun && keyed) keep_request(call, begun->view.header.end, begun->log, name.id);
     if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
     return begun;
 }

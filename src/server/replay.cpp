@@ -23,11 +23,13 @@ std::string hash_of(std::initializer_list<std::string_view> fields) {
     return hex_of(hasher.digest());
 }
 
-// One key space for each tenant and route.
-RecordKey record_key(const Call& call) {
+// One key space for each tenant and route; for each conversation where the keys are of its turns.
+RecordKey record_key(const Call& call, std::string_view conversation = {}) {
+    const std::string_view own = call.route.own_key ? conversation : std::string_view();
     return {.tenant = call.site.tenant,
             .space = "idempotency",
-            .key = hash_of({call.route.method, call.route.pattern, call.key})};
+            .key = own.empty() ? hash_of({call.route.method, call.route.pattern, call.key})
+                               : hash_of({call.route.method, call.route.pattern, call.key, own})};
 }
 
 // Of all that the request says: what its path names, its query, and every field of its body but
@@ -76,8 +78,8 @@ Result<First> read_kept(const std::string& text) {
 }
 
 // None: this is the first time.
-Result<std::optional<First>> find_kept(const Call& call) {
-    const Result<Record> kept = call.site.memory.store().get_record(record_key(call));
+Result<std::optional<First>> find_kept(const Call& call, std::string_view conversation = {}) {
+    const Result<Record> kept = call.site.memory.store().get_record(record_key(call, conversation));
     if (kept) {
         PAL_TRY(first, read_kept(kept->value));
         return std::optional(std::move(first));
@@ -119,15 +121,16 @@ std::optional<LogId> log_written(const Call& call) {
 
 // The write is done: that its outcome could not be kept, or that a twin of this request was
 // quicker, changes nothing for the client.
-void keep_request(const Call& call, Seq seq, const std::optional<LogId>& log) {
-    (void)call.site.memory.store().put_record({.key = record_key(call),
+void keep_request(const Call& call, Seq seq, const std::optional<LogId>& log,
+                  std::string_view conversation) {
+    (void)call.site.memory.store().put_record({.key = record_key(call, conversation),
                                                .value = write_kept(call, seq, log),
                                                .expected = 0,
                                                .ttl = kept_for});
 }
 
-Result<void> check_not_erased(const Call& call) {
-    PAL_TRY(first, find_kept(call));
+Result<void> check_not_erased(const Call& call, std::string_view conversation) {
+    PAL_TRY(first, find_kept(call, conversation));
     return first ? check_still_there(call, *first) : Result<void>();
 }
 

@@ -16,10 +16,11 @@ Result<RouteReply> answer_once(Call& call);
 
 // Keeps the request before it is answered, for routes that wait for a model after they wrote: where
 // the log ended then, and which one it is.
-void keep_request(const Call& call, Seq seq, const std::optional<LogId>& log = {});
+void keep_request(const Call& call, Seq seq, const std::optional<LogId>& log = {},
+                  std::string_view conversation = {});
 
 // `not_found` where the first request with this key wrote in a conversation that was erased since.
 // For routes with a key of their own; answer_once() looks by itself.
-Result<void> check_not_erased(const Call& call);
+Result<void> check_not_erased(const Call& call, std::string_view conversation);
 
 }  // namespace palimpsest

@@ -174,7 +174,6 @@ Result<Begun> begin_response(Call& call, const ResponseInput& said, const Respon
         begun = begin_once(call, said, destination, turn);
     }
     if (begun && said.resent) begun = ask_anew(call, said, destination, turn, *std::move(begun));
-    if (begun && said.keyed) keep_request(call, begun->view.header.end);
     if (!begun && begun.error().code == ErrorCode::not_found && begun.error().param.empty() &&
         call.field("conversation"))
         return fail(ErrorCode::not_found, begun.error().message, "conversation");

@@ -162,12 +162,13 @@ Result<void> compact_unstored(const Call& call, const std::string& policy, Respo
         turn.parameters = with_member(parameters.root(), "truncation", truncation);
     }
     const std::string document = document_of(call, turn, *match.spec);
-    PAL_TRY(compacted, compact_document(document,
-                                        {.format = item_format,
-                                         .policy = policy,
-                                         .window = has_window ? match.spec->window_tokens : 0,
-                                         .model = model,
-                                         .models = &models}));
+    PAL_TRY(compacted,
+            compact_document(document, {.format = item_format,
+                                        .policy = policy,
+                                        .window = has_window ? match.spec->window_tokens : 0,
+                                        .model = model,
+                                        .models = &models,
+                                        .comes_again = true}));
     PAL_TRY(kept, read_messages(item_format, make_bytes(compacted.json)));
     turn.messages = std::move(kept);
     return {};

@@ -43,6 +43,7 @@ Resend resend(std::string_view log, std::string_view incoming) {
         one.hidden = mark[0] == '-';
         one.interrupted = mark[0] == '!';
         if (mark[0] == '?') one.fingerprint = {};
+        one.left_out = mark[0] == '*';
         const Seq seq{10 * (known.size() + 1)};
         one.range = {seq, seq};
         known.push_back(one);
@@ -113,6 +114,7 @@ TEST(resend, takes_a_history_that_begins_otherwise_for_another_one) {
     EXPECT_EQ(told("u1 a1", "uother aother u2"), "new 0");
     EXPECT_EQ(told("?u1 a1", "u1 aother u2"), "new 0") << "nobody knows what it was";
     EXPECT_EQ(told("uyes a1 uyes a2", "uyes aother u2"), "new 0") << "it may be the end of it";
+    EXPECT_EQ(told("*u1 *a1 u2 a2", "u1 aother u3"), "new 0") << "nobody would be shown u1";
 }
 
 TEST(resend, is_unmoved_by_a_shortened_copy) {

@@ -52,6 +52,31 @@ TEST(bound_reasoning, that_is_an_item_takes_along_the_ids_of_what_it_led_to) {
     EXPECT_EQ(told(format, all, {own, own, own, own, foreign}), all);
 }
 
+TEST(bound_reasoning, takes_along_what_its_provider_ran_behind_it) {
+    const FormatId format = FormatId::openai_responses;
+    const std::string thought = R"({"type":"reasoning","id":"rs_1","summary":[]})";
+    const std::string search =
+        R"({"type":"web_search_call","id":"ws_1","status":"completed","action":{}})";
+    const std::string text = R"({"type":"message","id":"msg_1","role":"assistant",)"
+                             R"("content":[{"type":"output_text","text":"done"}]})";
+    const std::string bare_text = R"({"type":"message","role":"assistant",)"
+                                  R"("content":[{"type":"output_text","text":"done"}]})";
+    const std::string all = "[" + go + "," + thought + "," + search + "," + text + "]";
+    EXPECT_EQ(told(format, all, {own, foreign, foreign, foreign}),
+              "[" + go + "," + bare_text + "]");
+    const std::string alone = "[" + go + "," + search + "," + text + "]";
+    EXPECT_EQ(told(format, alone, {own, foreign, foreign}), alone);
+}
+
+TEST(bound_reasoning, and_audio_are_of_the_model_that_spoke_others_are_told_the_words) {
+    const std::string spoken =
+        R"([{"role":"assistant","content":null,"audio":{"id":"audio_1","transcript":"Hello"}}])";
+    const std::string words = told(FormatId::openai_chat, spoken, {foreign});
+    EXPECT_NE(words.find(R"("content":"Hello")"), words.npos) << words;
+    EXPECT_EQ(words.find("audio_1"), words.npos) << words;
+    EXPECT_EQ(told(FormatId::openai_chat, spoken, {own}), spoken);
+}
+
 TEST(bound_reasoning, that_is_plain_text_stays) {
     const std::string list =
         R"([{"role":"assistant","content":"done","reasoning_content":"because"}])";

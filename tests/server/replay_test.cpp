@@ -80,6 +80,25 @@ TEST(late_repeats, of_a_gateway_turn_neither_ask_the_model_nor_store_it) {
     }
 }
 
+TEST(late_repeats, of_a_key_that_two_conversations_used_are_told_apart) {
+    Gateway gateway(FormatId::openai_chat,
+                    {says(FormatId::openai_chat, "one"), says(FormatId::openai_chat, "two"),
+                     says(FormatId::openai_chat, "three")});
+    const std::string said = R"({"role":"user","content":"hi"})";
+    const auto ask = [&](const std::string& name) {
+        return gateway.chat(said, {{"X-Conversation-Id", name}, {"Idempotency-Key", "k1"}});
+    };
+    ASSERT_EQ(chat_text(ask("a")), "one");
+    ASSERT_EQ(chat_text(ask("b")), "two");
+    ASSERT_TRUE(gateway.memory.erase({"default", "a"}));
+    EXPECT_EQ(chat_text(ask("b")), "two");
+    EXPECT_EQ(ask("a").status(), 404);
+    EXPECT_EQ(chat_text(ask("c")), "three");
+    ASSERT_TRUE(gateway.memory.erase({"default", "b"}));
+    EXPECT_EQ(ask("b").status(), 404);
+    EXPECT_EQ(gateway.upstream.requests().size(), 3u);
+}
+
 TEST(repeats, that_are_carried_out_again_do_not_say_that_they_were_replayed) {
     Gateway gateway(FormatId::openai_chat,
                     {says(FormatId::openai_chat, "one"), says(FormatId::openai_chat, "two")});
