@@ -96,6 +96,12 @@ async def run_streams(process_of, stateful):
                 break
             await asyncio.sleep(0.1)
         opened, meanwhile = upstream.open, await get(port, "/metrics")
+        # The server counts a stream once the head of its answer has come.
+        for _ in range(100):
+            if f"memory_open_streams {STREAMS}" in meanwhile:
+                break
+            await asyncio.sleep(0.1)
+            meanwhile = await get(port, "/metrics")
         upstream.all_open.set()
         replies = await asyncio.gather(*streams)
         return opened, meanwhile, [text_of(reply) for reply in replies], size_of(process)
