@@ -215,6 +215,7 @@ bool Access::is_fresh(std::string_view text) {
     const std::optional<Time> read = read_at(text);
     if (!read || !is_younger(*read, now, fresh_for)) return false;
     constexpr Duration half = fresh_for / 2;
+    static_assert(half > Duration::zero());
     if (is_younger(*read, now, half) || is_younger(renewed_, now, half)) return true;
     renewed_ = now;
     return false;

@@ -64,7 +64,7 @@ struct Denied {
 // From any thread.
 class Access {
 public:
-    static constexpr auto fresh_for = std::chrono::seconds(1);
+    static constexpr Duration fresh_for = std::chrono::seconds(1);
 
     // The store must outlive it. `open_tenant`: whose conversations those are while there is no
     // key.
