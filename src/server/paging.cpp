@@ -4,13 +4,14 @@
 
 namespace palimpsest {
 
-Result<RowPage> find_page(const Query& query, std::size_t count, const FindPlace& find) {
+Result<RowPage> find_page(const Query& query, std::size_t count, const FindPlace& find,
+                          std::string_view order) {
     const auto after = query.text("after"), before = query.text("before");
     const auto offset = query.number("offset");
     if (before && (after || offset))
         return fail(ErrorCode::invalid_request, "give 'before', or 'after' and 'offset', not both",
                     "before");
-    const bool descending = query.text("order") == "desc";
+    const bool descending = query.text("order").value_or(order) == "desc";
     std::size_t first = 0, end = count;  // in ascending order
     if (after || before) {
         PAL_TRY(place, find(after ? *after : *before, after ? "after" : "before"));

@@ -23,8 +23,9 @@ struct RowPage {
 };
 
 // Of `count` rows. A page before an id is the one that ends there. invalid_request where the query
-// contradicts itself; errors of `find`.
-Result<RowPage> find_page(const Query& query, std::size_t count, const FindPlace& find);
+// contradicts itself; errors of `find`. `order` is the one that is meant where none is given.
+Result<RowPage> find_page(const Query& query, std::size_t count, const FindPlace& find,
+                          std::string_view order = "asc");
 
 // For find_page(), of rows whose ids are looked at one by one: not_found names the parameter.
 template <class Rows, class IdOf>

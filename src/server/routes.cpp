@@ -107,8 +107,13 @@ constexpr Parameter agent_query[] = {order_row, limit_row, row_after, row_before
 constexpr Parameter ready_query[] = {
     {"upstream", R"({"type":"boolean"})", "not ready unless every model's server answers"},
 };
-constexpr Parameter audit_query[] = {limit_row,
-                                     {"after", R"({"type":"string"})", "older than this id"}};
+constexpr Parameter audit_query[] = {
+    {"order", R"({"type":"string","enum":["asc","desc"]})", "newest first unless asc"},
+    limit_row,
+    row_after,
+    row_before,
+    row_offset,
+};
 constexpr Parameter compact_query[] = {
     {"preview", R"({"type":"boolean"})", "plan it and show it, write nothing"},
 };

@@ -73,5 +73,28 @@ TEST(audit, is_read_by_admins_of_its_tenant_alone) {
     EXPECT_EQ(rest.json().find("data")->size(), 1u);
 }
 
+TEST(audit, pages_both_ways_from_either_end) {
+    Running server;
+    for (const char* agent : {"a", "b", "c", "d"})
+        ASSERT_EQ(server.ask("PUT", std::string("/api/v1/agents/") + agent, "{}").status(), 200);
+    const auto page = [&](const std::string& query) {
+        const Told told = server.ask("GET", "/api/v1/audit?" + query);
+        EXPECT_EQ(told.status(), 200) << told.response.body;
+        std::string targets;
+        for (const JsonValue row : told.json().find("data")->elements())
+            targets += row.find("target")->string();
+        return std::pair(targets, told);
+    };
+    const auto [newest, first] = page("limit=3");
+    EXPECT_EQ(newest, "dcb");
+    EXPECT_EQ(page("limit=3&after=" + first.text("last_id")).first, "a");
+    EXPECT_EQ(page("before=" + first.text("last_id")).first, "dc");
+    EXPECT_EQ(page("limit=1&before=" + first.text("last_id")).first, "c");
+    EXPECT_EQ(page("order=asc&limit=2").first, "ab");
+    EXPECT_EQ(page("order=asc&after=" + first.text("last_id")).first, "cd");
+    EXPECT_EQ(page("offset=1&limit=2").first, "cb");
+    EXPECT_EQ(server.ask("GET", "/api/v1/audit?before=nobody").status(), 404);
+}
+
 }  // namespace
 }  // namespace palimpsest
