@@ -80,8 +80,7 @@ struct CompactOptions {
     SummaryTerms summaries = {};
 };
 
-// ---- what comes back
-// ------------------------------------------------------------------------------
+// ---- what comes back ----------------------------------------------------------------------------
 
 struct Written {
     Seq first = {}, last = {};
@@ -146,7 +145,7 @@ struct Summary {
     std::string model = {};  // who wrote it: "extractive", "caller", or a model
     Time at = {};
     double cost = 0;        // of all summaries of that compaction, dollars
-    bool in_force = false;  // not undone
+    bool in_force = false;  // not undone, and nothing that it tells was taken back
 };
 
 // What was said and is not shown as it was said: by call id (the call and its results), by seq or

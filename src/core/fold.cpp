@@ -67,9 +67,16 @@ private:
     std::map<Seq, Run> runs_;
 };
 
-void lay_statements(RunMap& runs, const Change& change) {
+bool overlap(Range a, Range b) {
+    return a.from <= b.to && b.from <= a.to;
+}
+
+// `later` are the changes behind this one.
+void lay_statements(RunMap& runs, const Change& change, std::span<const Change> later) {
     for (std::uint32_t i = 0; i < change.statements.size(); ++i) {
         const Change::Statement& said = change.statements[i];
+        if (said.treatment == Treatment::folded && is_untold(said.range, change.seq, later))
+            continue;
         runs.lay(said.range, Run{{}, said.treatment, change.seq, i, said.tokens}, said.treatment);
     }
 }
@@ -126,8 +133,11 @@ Change change_of(Seq seq, const Body& body) {
         change.statements.push_back({Treatment::dropped, retract->range, 0});
         for (const Seq other : retract->also)
             change.statements.push_back({Treatment::dropped, {other, other}, 0});
+        for (const Change::Statement& hidden : change.statements)
+            change.taken_back.push_back(hidden.range);
     } else if (const auto* rewind = std::get_if<RewindEntry>(&body)) {
         change.statements.push_back({Treatment::dropped, {rewind->to + 1, rewind->upto}, 0});
+        change.taken_back.push_back({rewind->to + 1, rewind->upto});
     } else if (const auto* pin = std::get_if<PinEntry>(&body)) {
         change.pin_targets = pin->targets;
         change.pin_on = pin->on;
@@ -161,15 +171,26 @@ Fold resume_fold(const Basis& basis, Seq upto) {
     return fold;
 }
 
-bool needs_refold(const Change& change) {
+bool needs_refold(const Fold& fold, const Change& change) {
+    if (!change.taken_back.empty())
+        return std::ranges::any_of(
+            fold.runs, [](const Run& run) { return run.treatment == Treatment::folded; });
     return !change.pin_targets.empty() && !change.pin_on;
+}
+
+bool is_untold(Range summary, Seq by, std::span<const Change> changes) {
+    return std::ranges::any_of(changes, [&](const Change& change) {
+        return change.seq > by && std::ranges::any_of(change.taken_back, [&](Range gone) {
+                   return overlap(summary, gone);
+               });
+    });
 }
 
 void apply_change(Fold& fold, const Change& change) {
     PAL_ASSERT(fold.applied.empty() || fold.applied.back() < change.seq);
-    PAL_ASSERT(!needs_refold(change));
+    PAL_ASSERT(!needs_refold(fold, change));
     RunMap runs(fold.runs);
-    lay_statements(runs, change);
+    lay_statements(runs, change, {});
     apply_pins(fold, change);
     lay_pins(runs, fold.pinned);
     fold.runs = runs.take();
@@ -179,9 +200,10 @@ void apply_change(Fold& fold, const Change& change) {
 Fold refold(std::span<const Change> changes, Seq upto) {
     Fold fold = empty_fold(upto);
     RunMap runs(fold.runs);
-    for (const Change& change : changes) {
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const Change& change = changes[i];
         PAL_ASSERT(fold.applied.empty() || fold.applied.back() < change.seq);
-        lay_statements(runs, change);
+        lay_statements(runs, change, changes.subspan(i + 1));
         apply_pins(fold, change);
         fold.applied.push_back(change.seq);
     }

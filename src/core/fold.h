@@ -2,6 +2,8 @@
 //
 // All of it is arithmetic over seqs. Edits are absolute statements about ranges; per message the
 // strongest in force wins, of equals the later; pinned means verbatim whatever the edits say.
+// A summary that tells of anything which was taken back after it (retract, rewind) is not shown:
+// what it stood for and was not taken back is as the other edits say.
 // Two ways lead to a basis and must agree (tests/core/fold_test.cpp holds them to it):
 // from the previous basis and one new entry, and from all entries in force.
 #pragma once
@@ -24,6 +26,7 @@ struct Change {
     std::vector<Statement> statements = {};
     std::vector<Seq> pin_targets = {};
     bool pin_on = true;
+    std::vector<Range> taken_back = {};  // of these nothing said before this entry tells any more
 };
 // Of a compaction, pin, retract or rewind; other bodies say nothing by themselves.
 Change change_of(Seq seq, const Body& body);
@@ -57,13 +60,16 @@ struct Fold {
 Fold empty_fold(Seq upto);
 // The fold that a basis stands for, with the messages after it up to `upto` verbatim.
 Fold resume_fold(const Basis& basis, Seq upto);
-// Adds an entry that is newer than all that is in force. An unpin needs what lies beneath: it
-// cannot be added, see needs_refold().
+// Adds an entry that is newer than all that is in force. What uncovers something cannot be added:
+// see needs_refold().
 void apply_change(Fold& fold, const Change& change);
 // From scratch; changes ascending. Gives the same as applying them one by one.
 Fold refold(std::span<const Change> in_force, Seq upto);
-// Whether the change takes something away, so that the fold must be made anew from all in force.
-bool needs_refold(const Change& change);
+// Whether what lies beneath is needed, an unpin or words taken back where a summary stands, so that
+// the fold must be made anew from all in force.
+bool needs_refold(const Fold& fold, const Change& change);
+// Whether a summary of these messages, of the entry `by`, tells what one of the changes took back.
+bool is_untold(Range summary, Seq by, std::span<const Change> changes);
 
 // The ranges whose message facts seal_basis() needs beyond what `old` already counted.
 std::vector<Range> facts_needed(const Fold& fold, const Basis* old);

@@ -18,7 +18,7 @@ struct KnownMessage {
     Role role = Role::user;
     Range range = {};          // one seq, or all of the items that make the message
     bool hidden = false;       // retracted: known, and not shown
-    bool left_out = false;     // a compaction stands in its place
+    bool left_out = false;     // a compaction dropped it
     bool interrupted = false;  // a partial answer
 };
 

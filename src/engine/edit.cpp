@@ -39,10 +39,12 @@ Result<Fold> fold_in(Store& store, const Header& header, const std::optional<Bas
                      const Body& body) {
     const Change change = change_of(seq_of_new, body);
     const auto* undo = std::get_if<UndoEntry>(&body);
-    if (!undo && !needs_refold(change)) {
+    if (!undo) {
         Fold fold = old ? resume_fold(*old, upto) : empty_fold(upto);
-        apply_change(fold, change);
-        return fold;
+        if (!needs_refold(fold, change)) {
+            apply_change(fold, change);
+            return fold;
+        }
     }
     std::vector<Seq> applied = old ? old->applied : std::vector<Seq>{};
     if (undo) toggle(applied, undo->root);
@@ -88,7 +90,7 @@ std::vector<Item> shapes_of(const std::vector<Entry>& entries) {
 
 struct Window {
     std::vector<Seq> members = {};
-    bool whole = false;                      // every call has its result and the other way round
+    bool whole = false;                     // every call has its result and the other way round
     bool at_begin = false, at_end = false;  // an answer may have begun before it, or go on behind
 };
 
@@ -128,6 +130,12 @@ Result<Appended> repeat_of(Store& store, const ConversationId& name, const Write
 }
 
 }  // namespace
+
+Result<std::vector<Change>> changes_in_force(Store& store, const Header& header) {
+    PAL_TRY(basis, load_basis(store, header, header.end));
+    if (!basis) return std::vector<Change>{};
+    return read_changes(store, header, basis->applied);
+}
 
 Result<Body> with_basis(Store& store, const Tokenizer& tokenizer, const Header& header, Seq upto,
                         Body body, const std::vector<MessageFact>& unwritten) {

@@ -30,6 +30,9 @@ Result<Appended> write_edit(Memory::State& state, const ConversationId& name,
 Result<Body> with_basis(Store& store, const Tokenizer& tokenizer, const Header& header, Seq upto,
                         Body body, const std::vector<MessageFact>& unwritten = {});
 
+// What each entry in force at the log's end says, ascending.
+Result<std::vector<Change>> changes_in_force(Store& store, const Header& header);
+
 // The seqs of the whole group that the message at `seq` belongs to, whether or not it is shown.
 // not_found when there is no message there.
 Result<std::vector<Seq>> group_around(Store& store, const Header& header, Seq seq);

@@ -29,6 +29,7 @@ struct Hiding {
     Range range = {};
     std::string reason = {};
     Seq by = {};
+    bool folds = false;
     bool person = false;  // hid it, and so also from what summaries tell
 };
 
@@ -36,16 +37,19 @@ void collect(std::vector<Hiding>& out, const Entry& entry) {
     if (const auto* compaction = std::get_if<CompactionEntry>(&entry.body)) {
         for (const Edit& edit : compaction->edits)
             if (edit.treatment >= Treatment::folded)
-                out.push_back({edit.range, edit.reason, entry.seq});
+                out.push_back(
+                    {edit.range, edit.reason, entry.seq, edit.treatment == Treatment::folded});
     } else if (const auto* retract = std::get_if<RetractEntry>(&entry.body)) {
         const std::string reason =
             retract->reason.empty() ? "retracted" : "retracted: " + retract->reason;
-        out.push_back({retract->range, reason, entry.seq, true});
-        for (const Seq seq : retract->also) out.push_back({{seq, seq}, reason, entry.seq, true});
+        out.push_back({retract->range, reason, entry.seq, false, true});
+        for (const Seq seq : retract->also)
+            out.push_back({{seq, seq}, reason, entry.seq, false, true});
     } else if (const auto* rewind = std::get_if<RewindEntry>(&entry.body)) {
         out.push_back({{rewind->to + 1, rewind->upto},
                        rewind->reason.empty() ? "rewound" : "rewound: " + rewind->reason,
                        entry.seq,
+                       false,
                        true});
     }
 }
@@ -60,6 +64,13 @@ Result<std::vector<Hiding>> hidings(Memory& memory, const View& view) {
     }));
     std::erase_if(
         all, [&](const Hiding& hiding) { return !std::ranges::binary_search(applied, hiding.by); });
+    // A summary of what a person took back later stands for nothing.
+    std::erase_if(all, [&, persons = all](const Hiding& fold) {
+        return fold.folds && std::ranges::any_of(persons, [&](const Hiding& gone) {
+                   return gone.person && gone.by > fold.by && gone.range.from <= fold.range.to &&
+                          fold.range.from <= gone.range.to;
+               });
+    });
     return all;
 }
 

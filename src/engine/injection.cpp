@@ -2,14 +2,15 @@
 //
 // The newest summary of each owner is known by a record (space "summaries"). A conversation keeps
 // to the summary that its first call was given, so that its prefix does not change under it: the
-// call notes name it, and its text is read where it stands, so that a scrub or erase there takes it
-// away here as well.
+// call notes name it, and its text is read where it stands, so that a retract, rewind, scrub or
+// erase there takes it away here as well.
 #include <algorithm>
 
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "core/fold.h"
 #include "engine/count.h"
 #include "engine/turn.h"
 #include "palimpsest/format.h"
@@ -39,7 +40,20 @@ struct Found {
     Time at = {};
 };
 
-// None when it is gone: scrubbed, erased, or never there.
+// Whether a person took back, since it was made, what this summary tells.
+Result<bool> is_taken_back(Store& store, const LogId& log, Seq made, Range summary) {
+    ReadQuery query{.ranges = {{made + 1, seq_max}}, .kinds = basis_kinds};
+    query.content = false;
+    PAL_TRY(entries, store.read(log, query));
+    const std::vector<Seq> stand = in_force(entries);
+    std::vector<Change> changes;
+    for (const Entry& entry : entries)
+        if (std::ranges::binary_search(stand, entry.seq))
+            changes.push_back(change_of(entry.seq, entry.body));
+    return is_untold(summary, made, changes);
+}
+
+// None when it is gone: taken back, scrubbed, erased, or never there.
 Result<std::optional<Found>> read_source_text(Store& store, const SummarySource& source) {
     const auto log = parse_log_id(source.log);
     if (!log) return std::nullopt;
@@ -51,6 +65,8 @@ Result<std::optional<Found>> read_source_text(Store& store, const SummarySource&
     if (!compaction || source.edit >= compaction->edits.size()) return std::nullopt;
     const Edit& edit = compaction->edits[source.edit];
     if (edit.scrubbed || view_of(edit.result).empty()) return std::nullopt;
+    PAL_TRY(untold, is_taken_back(store, *log, source.seq, edit.range));
+    if (untold) return std::nullopt;
     return Found{std::string(view_of(edit.result)), entries->front().at};
 }
 

@@ -34,11 +34,19 @@ std::vector<Stored> from_view(const HotView& view) {
     return all;
 }
 
+bool covers(const std::vector<Range>& ranges, Seq seq) {
+    return std::ranges::any_of(ranges, [&](const Range& range) { return range.contains(seq); });
+}
+
 void mark_left_out(std::vector<Stored>& all, const HotView& view) {
     std::set<Seq> shown;
+    std::vector<Range> told;  // by summaries
     for (const Item& item : view.items)
-        if (item.kind != ItemKind::summary) shown.insert(item.range.from);
-    for (Stored& one : all) one.left_out = !shown.contains(one.seq);
+        if (item.kind == ItemKind::summary)
+            told.push_back(item.range);
+        else
+            shown.insert(item.range.from);
+    for (Stored& one : all) one.left_out = !shown.contains(one.seq) && !covers(told, one.seq);
 }
 
 // In the order in which they are sent: a result that came late stands with its call.
@@ -58,10 +66,6 @@ std::vector<Stored> as_sent(const std::vector<Stored>& all) {
 struct Gone {
     std::vector<Range> rewound = {}, retracted = {};
 };
-
-bool covers(const std::vector<Range>& ranges, Seq seq) {
-    return std::ranges::any_of(ranges, [&](const Range& range) { return range.contains(seq); });
-}
 
 Result<Gone> read_gone(Store& store, const Header& header) {
     Gone gone;

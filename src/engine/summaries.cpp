@@ -92,14 +92,15 @@ Result<std::vector<Summary>> Memory::summaries(const ConversationId& name) {
             [](const Edit& edit) { return edit.treatment == Treatment::folded; });
     });
     PAL_TRY(reports, reports_of(*state_->store, header, entries));
-    PAL_TRY(basis, load_basis(*state_->store, header, header.end));
+    PAL_TRY(changes, changes_in_force(*state_->store, header));
     for (const Entry& entry : entries) {
+        const bool applied = std::ranges::binary_search(changes, entry.seq, {}, &Change::seq);
         const auto& edits = std::get<CompactionEntry>(entry.body).edits;
         const auto report = reports.find(entry.seq);
         for (std::uint32_t i = 0; i < edits.size(); ++i) {
             if (edits[i].treatment != Treatment::folded) continue;
             Summary summary = summary_of(entry, i, edits[i]);
-            summary.in_force = basis && std::ranges::binary_search(basis->applied, entry.seq);
+            summary.in_force = applied && !is_untold(edits[i].range, entry.seq, changes);
             if (report != reports.end()) {
                 if (!report->second.summarizer.empty()) summary.model = report->second.summarizer;
                 summary.cost = report->second.summary_cost;

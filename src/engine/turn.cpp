@@ -116,7 +116,11 @@ public:
             attempt.heard.warnings.push_back(attempt.recall_warning);
         PAL_TRY(started, start_batch(mood, attempt));
         // Rewound in a step of its own: what is due now is due for what is left.
-        if (!started) return prepare({false, mood.may_compact, mood.may_ask});
+        if (!started) {
+            PAL_TRY(rewound, prepare({false, mood.may_compact, mood.may_ask}));
+            rewound.heard.warnings.push_back(attempt.heard.warnings.back());
+            return rewound;
+        }
         if (attempt.planned) PAL_CHECK(write_plan(header, attempt));
         const std::size_t noted = attempt.preamble.size() - (attempt.injected ? 1 : 0);
         note_writer(attempt.calls.writers, header.end + 1,
@@ -233,10 +237,17 @@ private:
 
     bool is_due_after_rewind(const Attempt& attempt) const {
         if (!attempt.in_force.policy) return false;
+        // A summary of what goes goes with it, and what it stood for comes back.
+        const Seq to = *attempt.heard.rewind_to;
+        if (std::ranges::any_of(attempt.before.view->items, [&](const Item& item) {
+                return item.kind == ItemKind::summary && item.range.from <= to &&
+                       to < item.range.to;
+            }))
+            return true;
         const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
         ViewTotals totals;
         for (const Item& item : measured->items)
-            if (item.range.from <= *attempt.heard.rewind_to) add_item(totals, item);
+            if (item.range.from <= to) add_item(totals, item);
         const auto left = std::span<const Item>(measured->items).first(totals.messages);
         return find_due(*attempt.in_force.policy, occasion_of(left, totals, attempt)).level !=
                Level::none;

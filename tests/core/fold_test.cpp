@@ -129,13 +129,12 @@ private:
         const std::optional<Basis> newest = newest_basis();
         const Basis* old = newest ? &*newest : nullptr;
         const Change change = change_of(seq_of_new, body);
-        Fold fold;
-        if (std::holds_alternative<UndoEntry>(body) || needs_refold(change)) {
+        Fold fold = old ? resume_fold(*old, upto) : empty_fold(upto);
+        if (std::holds_alternative<UndoEntry>(body) || needs_refold(fold, change)) {
             Log with = log_;
             with.push_back({seq_of_new, Time{}, 0, body});
             fold = refold(changes_in_force(with, seq_of_new), upto);
         } else {
-            fold = old ? resume_fold(*old, upto) : empty_fold(upto);
             apply_change(fold, change);
         }
         *basis_of(body) = store_basis(seal_basis(fold, old, facts(facts_needed(fold, old)), 1));

@@ -166,6 +166,31 @@ TEST(edits, a_rewind_hides_everything_after_and_can_be_undone) {
     EXPECT_EQ(memory.rewind(alice, Seq{99}).error().code, ErrorCode::invalid_request);
 }
 
+TEST(edits, a_summary_of_what_is_taken_back_goes_and_comes_back_with_it) {
+    Memory memory = talk({"one", "two", "three", "four", "five", "six"});
+    ASSERT_TRUE(splice(memory, {fold(1, 2, "early"), fold(3, 4, "late")}));
+    ASSERT_TRUE(memory.rewind(alice, Seq{3}));
+    EXPECT_EQ(texts(*memory.view(alice)), "[early] three");
+    EXPECT_TRUE(memory.summaries(alice)->front().in_force);
+    EXPECT_FALSE(memory.summaries(alice)->back().in_force);
+    ASSERT_TRUE(memory.undo(alice));
+    EXPECT_EQ(texts(*memory.view(alice)), "[early] [late] five six");
+    EXPECT_TRUE(memory.summaries(alice)->back().in_force);
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{1}}));
+    EXPECT_EQ(texts(*memory.view(alice)), "two [late] five six");
+    // One that is made afterwards does not tell it.
+    ASSERT_TRUE(splice(memory, {fold(1, 4, "new")}));
+    EXPECT_EQ(texts(*memory.view(alice)), "[new] five six");
+}
+
+TEST(edits, what_a_summary_stood_for_is_as_other_edits_say_when_it_goes) {
+    Memory memory = talk({"one", "two", "three", "four", "five", "six"});
+    ASSERT_TRUE(splice(memory, {fold(1, 2, "first")}));
+    ASSERT_TRUE(splice(memory, {fold(1, 4, "second")}));
+    ASSERT_TRUE(memory.retract(alice, {Seq{4}, Seq{4}}));
+    EXPECT_EQ(texts(*memory.view(alice)), "[first] three five six");
+}
+
 TEST(edits, compact_writes_an_entry_and_its_report_and_a_second_time_changes_nothing) {
     Memory memory = talk({"one", "two", "three", "four"});
     const CompactOptions options{.policy = R"({"passes":[{"pass":"keep_last","turns":1}]})"};

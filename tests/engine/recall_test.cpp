@@ -256,6 +256,20 @@ TEST(explain, what_a_person_hid_is_not_told_by_the_summary_around_it) {
     EXPECT_EQ(left_out->front().reason, "retracted");
 }
 
+TEST(explain, what_went_with_its_summary_is_told_by_who_took_it_back) {
+    Memory memory = memory_with({user("one"),
+                                 assistant("two, which is more than one, two, three and four, and "
+                                           "less than all that come behind it"),
+                                 user("three"), assistant("four")});
+    ASSERT_TRUE(memory.summarize(alice, {Seq{1}, Seq{2}}, "numbers").has_value());
+    ASSERT_TRUE(memory.retract(alice, {Seq{1}, Seq{1}}).has_value());
+    const auto left_out = explain_left_out(memory, *memory.view(alice));
+    ASSERT_TRUE(left_out.has_value());
+    ASSERT_EQ(left_out->size(), 1u);
+    EXPECT_EQ(left_out->front().range, (Range{Seq{1}, Seq{1}}));
+    EXPECT_EQ(left_out->front().reason, "retracted");
+}
+
 // ---- what another conversation tells ------------------------------------------------------------
 
 namespace {
@@ -320,6 +334,10 @@ TEST(injection, a_new_conversation_is_told_the_owners_newest_summary_and_keeps_t
     const auto notes = memory.log(second, {.kinds = only(EntryKind::note)});
     EXPECT_NE(memory.past_call(second, notes->back().seq)->preamble.find("Ann likes tea."),
               std::string::npos);
+    ASSERT_TRUE(memory.retract(first, {Seq{2}, Seq{2}}).has_value());
+    EXPECT_EQ(told(memory, "ann"), "");
+    ASSERT_TRUE(memory.undo(first).has_value());
+    EXPECT_EQ(told(memory, "ann"), once);
     ASSERT_TRUE(memory.scrub(first, {Seq{1}}).has_value());
     EXPECT_EQ(told(memory, "ann"), "");
     EXPECT_NE(memory.metrics().find(R"(memory_summary_injection_total{result="used"} 1)"),

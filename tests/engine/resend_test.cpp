@@ -184,6 +184,25 @@ TEST(begin_resend, compacts_what_is_left_behind_a_rewind) {
     EXPECT_EQ(texts(*memory.view(alice)), "new a4 u5");
 }
 
+TEST(begin_resend, goes_back_into_what_a_summary_stands_for) {
+    for (const bool planned : {false, true}) {
+        Memory memory = talk({"u1", "a1", "u2", "a2", "u3", "a3"});
+        const auto before = memory.view(alice);
+        ASSERT_TRUE(memory.splice(alice, *before, {fold(1, 4, "sum")}, Cause::request));
+        ASSERT_EQ(texts(*memory.view(alice)), "[sum] u3 a3");
+        const std::string policy =
+            R"({"triggers":{"messages":50},"passes":[{"pass":"keep_last","messages":1}]})";
+        const auto begun = resend(memory, list({user("u1"), assistant("other"), user("u2")}),
+                                  {.policy = planned ? policy : ""});
+        ASSERT_TRUE(begun) << begun.error().message;
+        EXPECT_EQ(texts(begun->view), "u1 other u2");
+        ASSERT_EQ(begun->warnings.size(), 1u);
+        EXPECT_TRUE(begun->warnings[0].starts_with("the conversation went back to seq 1"));
+        ASSERT_TRUE(memory.undo(alice));
+        EXPECT_EQ(texts(*memory.view(alice)), "[sum] u3 a3 other u2");
+    }
+}
+
 TEST(begin_resend, recognises_what_was_stored_in_another_format) {
     Memory memory = open_memory();
     const auto begun = resend(memory, list({user("u1")}));

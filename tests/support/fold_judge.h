@@ -44,6 +44,15 @@ inline std::vector<Change> changes_in_force(const Log& log, Seq at) {
     return out;
 }
 
+// Of a summary: something that it tells was taken back after it was made.
+inline bool tells_what_went(Range summary, Seq made, const std::vector<Change>& changes) {
+    for (const Change& change : changes)
+        for (Seq seq = summary.from; change.seq > made && seq <= summary.to; seq = seq + 1)
+            for (const Range& gone : change.taken_back)
+                if (gone.contains(seq)) return true;
+    return false;
+}
+
 // `cost` gives the tokens of a message.
 template <class Cost>
 Picture picture_of(const Log& log, Seq at, Cost message_cost) {
@@ -63,6 +72,9 @@ Picture picture_of(const Log& log, Seq at, Cost message_cost) {
                 for (std::uint32_t i = 0; i < change.statements.size(); ++i) {
                     const auto& said = change.statements[i];
                     if (!said.range.contains(entry.seq) || said.treatment < best.treatment)
+                        continue;
+                    if (said.treatment == Treatment::folded &&
+                        tells_what_went(said.range, change.seq, changes))
                         continue;
                     best = {entry.seq, said.treatment, change.seq, i};
                     cost = said.tokens;
