@@ -227,6 +227,8 @@ struct SummaryTerms {
     // Called before a model is asked. An error: none is, the deterministic text stands, and the
     // report says why. Null: one may always be asked.
     std::function<Result<void>()> may_spend = {};
+    // Called with what the models took, input and output, whatever becomes of their texts.
+    std::function<void(std::uint64_t tokens, double dollars)> on_spent = {};
 };
 
 // ---- boundaries ---------------------------------------------------------------------------------

@@ -275,6 +275,7 @@ struct Begun {
     std::optional<Compaction> compaction = {};
     std::vector<std::string> warnings = {};
     std::string policy = {};                    // the one in force
+    SummaryTerms summaries = {};                // as in the request
     bool shrunk = false;                        // by shrink()
     std::optional<Message> already = {};        // a repeat of a finished turn: its answer
     bool already_interrupted = false;           // that answer is a partial one

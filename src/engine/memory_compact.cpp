@@ -73,7 +73,7 @@ Result<Planned> plan_by_hand(Memory::State& state, const Header& header,
     }
     if (same != Seq{}) due = {};
     const SummaryWait wait{.time = options.preview ? Duration::zero() : state.summary_deadline,
-                           .may_spend = options.summaries.may_spend};
+                           .terms = options.summaries};
     Planned planned = plan_compaction(state, measured->view(), occasion, in_force, due, wait);
     if (same != Seq{})
         planned.report.explanation =
@@ -180,7 +180,8 @@ Result<Begun> Memory::shrink(const Begun& begun) {
         occasion.overflow = true;
         const Planned planned = plan_compaction(
             *state_, measured->view(), occasion, in_force, find_due(*in_force.policy, occasion),
-            {.time = tries == 1 ? state_->summary_deadline : Duration::zero()});
+            {.time = tries == 1 ? state_->summary_deadline : Duration::zero(),
+             .terms = begun.summaries});
         const Plan& plan = planned.plan;
         if (plan.outcome != PlanOutcome::done || plan.used_after >= plan.used_before)
             return fail(ErrorCode::budget_unreachable,

@@ -310,7 +310,7 @@ private:
     View plan(const Due& due, Mood mood, Attempt& attempt) {
         const HotViewPtr measured = state_.measures->view(request_.model, attempt.before.view);
         const SummaryWait patience{.time = mood.may_ask ? state_.summary_deadline : Duration{},
-                                   .may_spend = request_.summaries.may_spend};
+                                   .terms = request_.summaries};
         View view =
             view_with(*measured, state_.measures->tokenizer(request_.model), attempt.heard.said);
         attempt.planned =
@@ -391,7 +391,8 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
                 .model = request.model,
                 .tools = request.tools,
                 .warnings = std::move(attempt.heard.warnings),
-                .policy = attempt.in_force.text};
+                .policy = attempt.in_force.text,
+                .summaries = request.summaries};
     begun.of_other_models = of_other_writers(attempt.calls.writers);
     settle_texts(attempt.calls.texts, appended.first);
     if (state.call_notes) {

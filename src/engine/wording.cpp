@@ -150,8 +150,9 @@ Bill word_summaries(Memory::State& state, const View& view, const MessageTools& 
         return bill;
     }
     if (plan.summaries.empty()) return bill;
-    if (patience.may_spend)
-        if (const auto allowed = patience.may_spend(); !allowed) {
+    const SummaryTerms& terms = patience.terms;
+    if (terms.may_spend)
+        if (const auto allowed = terms.may_spend(); !allowed) {
             bill.trouble = allowed.error().message;
             return bill;
         }
@@ -164,6 +165,8 @@ Bill word_summaries(Memory::State& state, const View& view, const MessageTools& 
     if (bill.sum.calls > 0) {
         bill.sum.day = format_time(state.clock()).substr(0, 10);
         state.meters->count_call(bill.sum.usage, bill.sum.cost, false);
+        const Usage& used = bill.sum.usage;
+        if (terms.on_spent) terms.on_spent(used.input + used.output, bill.sum.cost);
         if (state.totals->add(view.header.name.tenant, bill.sum)) state.totals->write(*state.store);
     }
     return bill;

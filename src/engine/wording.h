@@ -17,12 +17,12 @@ struct Bill {
     std::string remark = {};      // who was asked instead of the one that the policy names
 };
 
-// How long a summariser is waited for, what ends that earlier, and what can forbid it. No time:
-// nobody is asked.
+// How long a summariser is waited for, what ends that earlier, and on what terms it is asked. No
+// time: nobody is asked.
 struct SummaryWait {
     Duration time = {};
     std::stop_token stop = {};
-    std::function<Result<void>()> may_spend = {};  // see SummaryTerms
+    SummaryTerms terms = {};
 };
 
 // Asks for every fold of the plan, in its order, and puts what passes the checks into the plan. No

@@ -264,14 +264,6 @@ Result<std::shared_ptr<Model>> choose_model(Call& call, std::string_view name) {
                                         spending_of(call, *model));
 }
 
-void spend_on_summary(const Call& call, const Compaction& compaction) {
-    const CompactionReport& report = compaction.report;
-    const Spent spent{.tokens = report.summary_input + report.summary_output,
-                      .dollars = report.summary_cost};
-    if (call.caller.budget.empty() || spent.tokens == 0) return;
-    (void)add_spent(call.site.memory.store(), call.caller.id, system_now(), spent);
-}
-
 SummaryTerms summary_terms(const Call& call) {
     SummaryTerms terms{.models = call.caller.models};
     if (call.caller.budget.empty()) return terms;
@@ -279,6 +271,10 @@ SummaryTerms summary_terms(const Call& call) {
         auto denied = Access(store, {}).check_budget(caller);
         if (denied) return std::unexpected(std::move(denied->error));
         return {};
+    };
+    terms.on_spent = [&store = call.site.memory.store(), id = call.caller.id](std::uint64_t tokens,
+                                                                              double dollars) {
+        (void)add_spent(store, id, system_now(), {.tokens = tokens, .dollars = dollars});
     };
     return terms;
 }
@@ -291,7 +287,6 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginReque
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
     // Kept now: the model may fail, or the client leave, before there is an answer.
     if (begun && keyed) keep_request(call, begun->view.header.end, begun->log, name.id);
-    if (begun && begun->compaction) spend_on_summary(call, *begun->compaction);
     return begun;
 }
 

@@ -30,12 +30,10 @@ struct KeyedTurn {
 Result<void> check_paid(const Call& call, std::span<const KeyedTurn> keyed);
 bool is_over_budget(const Error& error);
 
-// What a model took for the summaries of a compaction is on the budget of whoever caused it.
-void spend_on_summary(const Call& call, const Compaction& compaction);
-// For whatever a caller does that may have summaries written: within what its key may ask, and
-// while its budget lasts.
+// For whatever a caller does that may have summaries written: within what its key may ask, while
+// its budget lasts, and on that budget. The store is used as long as they are.
 SummaryTerms summary_terms(const Call& call);
-// Memory::begin for the caller: traced, on these terms, its summaries paid for, and not behind an
+// Memory::begin for the caller: traced, on these terms, and not behind an
 // erase of what the same Idempotency-Key said before (replay.h).
 Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginRequest request);
 

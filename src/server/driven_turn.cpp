@@ -51,7 +51,6 @@ public:
             keep_request(call_, event.begun->view.header.end, event.begun->log);
         const bool first = event.kind == Kind::begun && !begun_;
         begun_ = begun_ || first;
-        if (event.kind == Kind::compaction) spend_on_summary(call_, *event.compaction);
         if (!streamed_) return true;
         if (first) return send(start_event(*event.begun), "start");
         if (event.kind == Kind::compaction)

@@ -190,7 +190,6 @@ Result<RouteReply> compact_conversation(Call& call) {
     Span span = call.trace->span("memory.compact");
     const Result<Compaction> done = call.site.memory.compact(call.name(), options, call.write());
     if (done) describe_compaction(span, *done);
-    if (done) spend_on_summary(call, *done);
     if (!done) return std::unexpected(blame(done.error(), call, ""));
     if (done->outcome == Compaction::Outcome::unreachable)
         return std::unexpected(unreachable_error(*done));

@@ -25,7 +25,7 @@ constexpr std::string_view fold_all =
     R"({"name":"compact","passes":[{"pass":"summarize","keep_turns":0,"max_tokens":1000}]})";
 constexpr Duration scratch_life = std::chrono::hours(1);
 
-// What a compaction of these messages would do.
+// What a compaction of these messages does.
 Result<Compaction> plan_fold(Call& call, std::span<const Message> messages) {
     const ConversationId scratch{call.site.tenant, "compact_" + hex(random_log_id())};
     AppendRequest request{.format = item_format};
@@ -34,7 +34,8 @@ Result<Compaction> plan_fold(Call& call, std::span<const Message> messages) {
     request.header.ttl = std::optional<Duration>(scratch_life);
     PAL_TRY(written, call.site.memory.append(scratch, request));
     (void)written;
-    auto plan = call.site.memory.compact(scratch, {.policy = fold_all, .preview = true});
+    auto plan =
+        call.site.memory.compact(scratch, {.policy = fold_all, .summaries = summary_terms(call)});
     (void)call.site.memory.erase(scratch);
     return plan;
 }
@@ -97,7 +98,6 @@ Result<RouteReply> compact_response(Call& call) {
     if (messages.empty())
         return fail(ErrorCode::invalid_request, "there is nothing to compact", "input");
     PAL_TRY(plan, plan_fold(call, messages));
-    spend_on_summary(call, plan);
     const auto now = std::chrono::floor<std::chrono::seconds>(system_now());
     RouteReply reply;
     JsonWriter out(reply.body);

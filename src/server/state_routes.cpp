@@ -90,8 +90,6 @@ Result<RouteReply> chat_with_state(Call& call) {
                                    .parameters = std::move(parameters)},
                                   *model, options_of(call, memory),
                                   {.others_pending = true, .stop = call.out->stop()}));
-    for (const auto& compaction : {turn.compaction, turn.chat.begun.compaction})
-        if (compaction) spend_on_summary(call, *compaction);
     PAL_CHECK(check_answered(turn.chat));
     return RouteReply{.body = write_turn(turn)};
 }
@@ -104,7 +102,6 @@ Result<RouteReply> append_to_state(Call& call) {
     PAL_TRY(appended,
             append_to_state(state_of(call), {.messages = messages, .format = format},
                             options_of(call, memory), compact && compact->boolean() == true));
-    if (appended.compaction) spend_on_summary(call, *appended.compaction);
     RouteReply reply;
     JsonWriter out(reply.body);
     out.begin_object().field("state", appended.state);

@@ -224,6 +224,38 @@ void talk_of_oslo(const Running& server, const std::string& id, const HeaderFiel
 const std::string folds =
     R"({"triggers":{"tokens":50},"passes":[{"pass":"summarize","keep_turns":1}]})";
 
+TEST(budgets, count_summaries_that_a_model_s_refusal_or_a_client_asks_for) {
+    MemoryOptions options;
+    options.summarizer = std::make_shared<PricedSummarizer>();
+    options.policy = R"({"triggers":{"tokens":100000},"passes":[{"pass":"summarize"}]})";
+    Gateway gateway(FormatId::openai_chat,
+                    {{.status = 400,
+                      .body = R"({"error":{"message":"too long","type":"invalid_request_error",)"
+                              R"("code":"context_length_exceeded"}})"},
+                     says(FormatId::openai_chat, "Oslo")},
+                    {}, "memory:", std::move(options));
+    const std::string key = key_with(gateway.memory, "1000tokens/day");
+    const auto spent = [&] {
+        return read_spent(gateway.memory.store(), key.substr(4, 12), system_now())->day.tokens;
+    };
+    std::string said;
+    for (int i = 0; i < 6; ++i)
+        said += std::string(i ? "," : "") +
+                R"({"role":"user","content":"Tell me about Oslo again, please."},)"
+                R"({"role":"assistant","content":"Oslo is the capital of Norway."})";
+    ASSERT_TRUE(gateway.memory.append({"default", "c"}, {.messages = "[" + said + "]"}));
+    HeaderFields headers = bearer(key);
+    headers.emplace_back("X-Conversation-Id", "c");
+    const Told told = gateway.chat(R"({"role":"user","content":"And now?"})", headers);
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(spent(), 110u + 14u);
+    const Told folded =
+        gateway.post("/v1/responses/compact", "{\"input\":[" + said + "]}", bearer(key));
+    ASSERT_EQ(folded.status(), 200) << folded.response.body;
+    EXPECT_EQ(folded.json().find("usage")->find("input_tokens")->integer(), 100);
+    EXPECT_EQ(spent(), 110u + 14u + 110u);
+}
+
 TEST(budgets, that_are_used_up_have_summaries_made_offline) {
     const auto summarizer = std::make_shared<PricedSummarizer>();
     MemoryOptions options;
