@@ -183,18 +183,6 @@ struct BreakdownOptions {
     std::string model = {}, tools = {}, policy = {};
 };
 
-// Two views beside each other.
-struct ViewDiff {
-    struct Row {
-        char side = '=';  // '-' only in the first, '+' only in the second, '=' in both
-        Item item = {};
-    };
-    std::vector<Row> rows = {};
-    std::size_t same_items = 0;  // from the beginning: what a cache would still hold
-    std::uint64_t same_tokens = 0;
-    std::uint64_t tokens_a = 0, tokens_b = 0;
-};
-
 struct Checkpoint {
     std::string id = {};  // "ckpt_..."
     Seq seq = {};
@@ -353,9 +341,6 @@ struct MemoryOptions {
     // Told once about each model that is not known. From any thread.
     std::function<void(std::string_view message)> warn = {};
 };
-
-// Of any two views.
-ViewDiff diff_views(const View& a, const View& b);
 
 // The tool that lets a model fetch what was left out, as an element of `tools` in that format; and
 // the answer to a call of it: text for the model, also when it fails.

@@ -92,6 +92,19 @@ struct View {
     bool preview = false;  // shaped by edits that are not in the log
 };
 
+// Two views beside each other.
+struct ViewDiff {
+    struct Row {
+        char side = '=';  // '-' only in the first, '+' only in the second, '=' in both
+        Item item = {};
+    };
+    std::vector<Row> rows = {};
+    std::size_t same_items = 0;  // from the beginning: what a cache would still hold
+    std::uint64_t same_tokens = 0;
+    std::uint64_t tokens_a = 0, tokens_b = 0;
+};
+ViewDiff diff_views(const View& a, const View& b);
+
 // The smallest run of messages that a provider accepts alone: one message, or everything from an
 // assistant message with tool calls (or several in a row, where the format has a message for each
 // call) to the last of their results. Indices into the items.

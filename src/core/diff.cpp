@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/hash.h"
-#include "palimpsest/memory.h"
+#include "palimpsest/view.h"
 
 namespace palimpsest {
 namespace {
