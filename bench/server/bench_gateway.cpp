@@ -4,7 +4,9 @@
 //
 //   bench_gateway upstream                        prints its port; ends with its input
 //   bench_gateway relay PORT                      the same; bytes to and from PORT, as they come
-//   bench_gateway ask ROUNDS CLIENTS ARM...       median of a request, microseconds, a line per arm
+//   bench_gateway ask ROUNDS CLIENTS MS ARM...    median of a request, microseconds, a line per
+//   arm;
+//                                                 the model thinks for so many milliseconds
 //   bench_gateway delays ROUNDS ARM...            median of an event's delay, the same
 //   bench_gateway hold STREAMS ARM                "open" when all are, then how many events came
 //
@@ -95,9 +97,13 @@ public:
         epoll_event event = {.events = EPOLLIN, .data = {.fd = fd}};
         if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) give_up("epoll");
     }
-    std::vector<int> wait(int timeout_ms) const {
+    // Until `due` at the latest.
+    std::vector<int> wait(std::int64_t due = INT64_MAX) const {
         std::array<epoll_event, 256> events;
-        const int count = ::epoll_wait(epoll_, events.data(), events.size(), timeout_ms);
+        const std::int64_t left = std::max<std::int64_t>(due - now_ns(), 0);
+        const timespec time = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+        const int count = ::epoll_pwait2(epoll_, events.data(), events.size(),
+                                         due == INT64_MAX ? nullptr : &time, nullptr);
         std::vector<int> ready;
         for (int i = 0; i < count; ++i)
             ready.push_back(events[static_cast<std::size_t>(i)].data.fd);
@@ -121,8 +127,8 @@ public:
         ready.add(STDIN_FILENO);
     }
     template <class OnClient, class OnBytes>
-    bool turn(int timeout_ms, const OnClient& on_client, const OnBytes& on_bytes) {
-        for (const int fd : ready.wait(timeout_ms)) {
+    bool turn(std::int64_t due, const OnClient& on_client, const OnBytes& on_bytes) {
+        for (const int fd : ready.wait(due)) {
             if (fd == STDIN_FILENO) return false;
             if (fd != fd_) {
                 on_bytes(fd);
@@ -163,6 +169,7 @@ private:
         std::string& in = in_[fd];
         if (!receive(fd, in)) {
             streams_.erase(fd);
+            plain_due_.erase(fd);
             in_.erase(fd);
             ::close(fd);
             return;
@@ -177,7 +184,12 @@ private:
     }
 
     void answer(int fd, const std::string& request) {
-        if (!request.contains("\"stream\":true")) return send_all(fd, plain_);
+        if (!request.contains("\"stream\":true")) {
+            const std::int64_t after = number_behind(request, "after=", 0) * 1'000'000LL;
+            if (after == 0) return send_all(fd, plain_);
+            plain_due_[fd] = now_ns() + after;
+            return;
+        }
         send_all(fd,
                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                  "Transfer-Encoding: chunked\r\n\r\n");
@@ -185,9 +197,17 @@ private:
         streams_[fd] = {number_behind(request, "count=", 100), every, now_ns() + every};
     }
 
-    // Milliseconds until the next event.
-    int send_due() {
+    // When something is due next.
+    std::int64_t send_due() {
         std::int64_t next = INT64_MAX;
+        std::erase_if(plain_due_, [&](const auto& one) {
+            const bool due = now_ns() >= one.second;
+            if (due)
+                send_all(one.first, plain_);
+            else
+                next = std::min(next, one.second);
+            return due;
+        });
         for (auto at = streams_.begin(); at != streams_.end();) {
             OpenStream& stream = at->second;
             if (now_ns() >= stream.next) {
@@ -197,8 +217,7 @@ private:
             if (stream.left > 0) next = std::min(next, stream.next);
             at = stream.left == 0 ? streams_.erase(at) : std::next(at);
         }
-        if (next == INT64_MAX) return -1;
-        return static_cast<int>(std::max<std::int64_t>(next - now_ns(), 0) / 1'000'000);
+        return next;
     }
 
     static void send_event(int fd, bool last) {
@@ -231,6 +250,7 @@ private:
     Listening listening_;
     std::map<int, std::string> in_;
     std::map<int, OpenStream> streams_;
+    std::map<int, std::int64_t> plain_due_;
     const std::string plain_ = make_plain();
 };
 
@@ -256,7 +276,7 @@ void run_relay(int port) {
             ::close(one);
         }
     };
-    while (listening.turn(-1, on_client, on_bytes)) {
+    while (listening.turn(INT64_MAX, on_client, on_bytes)) {
     }
 }
 
@@ -332,22 +352,23 @@ Clients make_clients(const Arm& arm, int count) {
 }
 
 // All clients of an arm at once, each so many times in a row; `took` gets every request's time.
-void ask_at_once(const Clients& clients, int times, std::vector<std::int64_t>& took) {
+void ask_at_once(const Clients& clients, int times, std::string_view more,
+                 std::vector<std::int64_t>& took) {
     const Ready ready;
     std::map<int, std::pair<Client*, int>> left;
     for (const auto& client : clients) {
         ready.add(client->fd());
         left[client->fd()] = {client.get(), times};
-        client->ask("");
+        client->ask(more);
     }
     while (!left.empty())
-        for (const int fd : ready.wait(-1)) {
+        for (const int fd : ready.wait()) {
             const auto found = left.find(fd);
             if (found == left.end() || !found->second.first->take()) continue;
-            auto& [client, more] = found->second;
+            auto& [client, still] = found->second;
             took.push_back(client->took_ns());
-            if (--more > 0)
-                client->ask("");
+            if (--still > 0)
+                client->ask(more);
             else
                 left.erase(found);
         }
@@ -372,7 +393,7 @@ void stream_once(Client& client, std::vector<std::int64_t>& delays) {
     client.ask(R"("stream":true,)");
     std::size_t seen = 0;
     for (bool whole = false; !whole;) {
-        ready.wait(-1);
+        ready.wait();
         whole = client.take();
         note_delays(client.in(), seen, delays);
     }
@@ -384,13 +405,14 @@ void print_median(std::vector<std::int64_t> values) {
     std::printf("%.1f\n", static_cast<double>(*middle) / 1e3);
 }
 
-void ask_arms(int rounds, int count, const std::vector<Arm>& arms) {
+void ask_arms(int rounds, int count, int thinks_ms, const std::vector<Arm>& arms) {
+    const std::string more = "\"user\":\"after=" + std::to_string(thinks_ms) + "\",";
     std::vector<Clients> clients;
     for (const Arm& arm : arms) clients.push_back(make_clients(arm, count));
     std::vector<std::vector<std::int64_t>> took(arms.size());
     const int times = count == 1 ? 1 : 5;
     for (int round = 0; round < rounds; ++round)
-        for (std::size_t i = 0; i < arms.size(); ++i) ask_at_once(clients[i], times, took[i]);
+        for (std::size_t i = 0; i < arms.size(); ++i) ask_at_once(clients[i], times, more, took[i]);
     for (auto& times_of : took) print_median(std::move(times_of));
 }
 
@@ -416,7 +438,7 @@ void hold_streams(int count, const Arm& arm) {
     bool told = false;
     long events = 0;
     while (!open.empty())
-        for (const int fd : ready.wait(-1)) {
+        for (const int fd : ready.wait()) {
             if (!open.contains(fd)) continue;
             Client& client = *open[fd];
             const bool whole = client.take();
@@ -446,8 +468,8 @@ int run(const std::vector<std::string_view>& words) {
         ModelServer().run();
     else if (mode == "relay" && words.size() == 2)
         run_relay(number(words[1]));
-    else if (mode == "ask" && words.size() > 3)
-        ask_arms(number(words[1]), number(words[2]), arms_from(3));
+    else if (mode == "ask" && words.size() > 4)
+        ask_arms(number(words[1]), number(words[2]), number(words[3]), arms_from(4));
     else if (mode == "delays" && words.size() > 2)
         stream_arms(number(words[1]), arms_from(2));
     else if (mode == "hold" && words.size() == 3)

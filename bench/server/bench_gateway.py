@@ -96,12 +96,12 @@ def two_syncs(folder):
     return statistics.median(times) * 1e6
 
 
-def added(arms, rounds, clients, between=lambda: None):
+def added(arms, rounds, clients, thinks_ms=0, between=lambda: None):
     """Microseconds that each arm adds to the upstream's own time; medians of five parts, because
     the machine's speed changes while they are taken. `between` is called behind each."""
     parts = []
     for _ in range(5):
-        parts.append(run("ask", rounds // 5, clients, *arms.values()))
+        parts.append(run("ask", rounds // 5, clients, thinks_ms, *arms.values()))
         between()
     times = dict(zip(arms, map(statistics.median, zip(*parts))))
     for name, took in times.items():
@@ -110,17 +110,19 @@ def added(arms, rounds, clients, between=lambda: None):
 
 
 def measure_requests(arms, peers, folder):
-    for clients, rounds in ((1, 1000), (16, 60)):
-        print(f"{clients} client{'s' * (clients > 1)}, one request each at a time")
+    for clients, rounds, thinks_ms in ((1, 1000, 0), (1, 1000, 5), (16, 60, 0)):
+        thinks = f"thinks for {thinks_ms} ms" if thinks_ms else "answers at once"
+        print(f"{clients} client{'s' * (clients > 1)}, one request each at a time, the model {thinks}")
         syncs = []
-        adds = added(arms, rounds, clients, lambda: syncs.append(two_syncs(folder)))
+        adds = added(arms, rounds, clients, thinks_ms, lambda: syncs.append(two_syncs(folder)))
         if "nginx" not in arms:
             continue
-        goal(f"pass-through to nginx, {clients} clients", adds["pass-through"] / adds["nginx"], 1.2)
+        how = f"{clients} client{'s' * (clients > 1)}, {thinks}"
+        goal(f"pass-through to nginx, {how}", adds["pass-through"] / adds["nginx"], 1.2)
         if clients == 1:
             synced = statistics.median(syncs)
             print(f"  two fdatasync: {synced:.0f} us")
-            goal("stateful to 2 nginx and two fdatasync",
+            goal(f"stateful to 2 nginx and two fdatasync, {thinks}",
                  adds["stateful"] / (2 * adds["nginx"] + synced), 1)
     if peers:
         adds = added({**peers, "pass-through": arms["pass-through"], "direct": arms["direct"]}, 100, 1)

@@ -27,6 +27,7 @@
 
 namespace palimpsest {
 
+class Storing;     // of the engine
 class Summarizer;  // model.h
 class Embedder;    // search.h
 struct SearchRequest;
@@ -242,6 +243,10 @@ struct BeginRequest {
     bool resend = false;
     std::string digest = {};  // of the client's request, for the note: tells a repeat without a key
     SummaryTerms summaries = {};
+    // In an errand of the server: it may be over when what was said would survive the death of this
+    // process and is still being synced. Nobody is told anything of the turn before
+    // Begun::stored().
+    bool ahead = false;
 };
 
 struct Begun {
@@ -271,6 +276,10 @@ struct Begun {
     Seq already_at = {};
     bool exclusive = false;                            // it may hold its conversation: see Turns
     std::chrono::steady_clock::time_point ready = {};  // when begin ended
+    std::shared_ptr<Storing> storing = {};             // null: what was said is stored
+    // Waits until it is as durable as the store makes it; its error when it is not. finish() and
+    // shrink() do so.
+    Result<void> stored() const;
 };
 
 struct Answer {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/ids.h"
+#include "engine/storing.h"
 #include "format/bound_reasoning.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -39,6 +40,10 @@ std::vector<Message> Begun::request() const {
     if (auto message = make_message(last.message.format, Role::user, late_result_text))
         out.push_back(*std::move(message));
     return out;
+}
+
+Result<void> Begun::stored() const {
+    return storing ? storing->wait() : Result<void>();
 }
 
 std::string Begun::cache_key() const {

@@ -70,6 +70,7 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
         batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq,
                                             cost_of_usage(*state_, begun.model, answer.usage)),
                                  {}});
+    PAL_CHECK(begun.stored());
     PAL_TRY(done, state_->store->append(begun.name, batch));
     if (upstream && !done.again) state_->meters->count_step(Meters::Step::upstream, *upstream);
     // Of a repeat: where the answer of the first time stands.

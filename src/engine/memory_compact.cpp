@@ -169,6 +169,7 @@ Result<Begun> Memory::shrink(const Begun& begun) {
     if (begun.shrunk)
         return fail(ErrorCode::budget_unreachable,
                     "the request was made smaller once and is still too long for the model");
+    PAL_CHECK(begun.stored());
     for (int tries = 1;; ++tries) {
         PAL_TRY(footing, find_footing(*state_, begun.name, false));
         const Header& header = footing.view->header;

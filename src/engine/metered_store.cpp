@@ -40,7 +40,11 @@ Result<Header> MeteredStore::head(const LogId& log) {
     return counted(StoreCall::head, inner_->head(log));
 }
 Result<Appended> MeteredStore::append(const ConversationId& name, const Batch& batch) {
-    return written(StoreCall::append, inner_->append(name, batch));
+    return noted(StoreCall::append, inner_->append(name, batch));
+}
+Result<Appended> MeteredStore::append_ahead(const ConversationId& name, const Batch& batch,
+                                            const OnWritten& written) {
+    return noted(StoreCall::append, inner_->append_ahead(name, batch, written));
 }
 Result<std::vector<Entry>> MeteredStore::read(const LogId& log, const ReadQuery& query) {
     return counted(StoreCall::read, inner_->read(log, query));
@@ -49,7 +53,7 @@ Result<Page> MeteredStore::list(const ListQuery& query) {
     return counted(StoreCall::list, inner_->list(query));
 }
 Result<void> MeteredStore::scrub(std::span<const Replacement> replacements) {
-    return written(StoreCall::scrub, inner_->scrub(replacements));
+    return noted(StoreCall::scrub, inner_->scrub(replacements));
 }
 Result<Receipt> MeteredStore::erase(const ConversationId& name) {
     return counted(StoreCall::erase, inner_->erase(name));
@@ -58,7 +62,7 @@ Result<Record> MeteredStore::get_record(const RecordKey& key) {
     return counted(StoreCall::get_record, inner_->get_record(key));
 }
 Result<std::uint64_t> MeteredStore::put_record(const RecordWrite& write) {
-    return written(StoreCall::put_record, inner_->put_record(write));
+    return noted(StoreCall::put_record, inner_->put_record(write));
 }
 Result<std::vector<Record>> MeteredStore::list_records(const RecordQuery& query) {
     return counted(StoreCall::list_records, inner_->list_records(query));

@@ -18,6 +18,8 @@ public:
     Result<Header> head(const ConversationId& name) override;
     Result<Header> head(const LogId& log) override;
     Result<Appended> append(const ConversationId& name, const Batch& batch) override;
+    Result<Appended> append_ahead(const ConversationId& name, const Batch& batch,
+                                  const OnWritten& written) override;
     Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override;
     Result<Page> list(const ListQuery& query) override;
     Result<void> scrub(std::span<const Replacement> replacements) override;
@@ -44,7 +46,7 @@ private:
     }
 
     template <class T>
-    Result<T> written(StoreCall call, Result<T> result) {
+    Result<T> noted(StoreCall call, Result<T> result) {
         note_write(result ? std::nullopt : std::optional(result.error().code));
         return counted(call, std::move(result));
     }

@@ -380,7 +380,14 @@ Result<Seq> turn_of(Memory::State& state, const BeginRequest& request, const Att
 }
 
 Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attempt& attempt,
-                       const Appended& appended, const ConversationId& name) {
+                       std::span<const Draft> written, WrittenBatch stored,
+                       const ConversationId& name) {
+    const Appended& appended = stored.appended;
+    // What reads or writes the store next goes by what is there.
+    if (stored.storing && (appended.again || attempt.planned || attempt.soft_due)) {
+        PAL_CHECK(stored.storing->wait());
+        stored.storing.reset();
+    }
     PAL_TRY(turn, turn_of(state, request, attempt, appended));
     Begun begun{.name = name,
                 .key = request.write.key,
@@ -399,7 +406,8 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
         attempt.calls.last = appended.last;
         attempt.calls.last_at = appended.header.updated;
     }
-    PAL_TRY(view, settle(state, attempt.before, attempt.calls, appended, attempt.batch.entries));
+    PAL_TRY(view,
+            settle(state, attempt.before, attempt.calls, appended, written, stored.storing.get()));
     begun.view = std::move(view);
     if (attempt.soft_due && !appended.again)
         PAL_CHECK(put_job(state, appended.header, attempt.in_force.text, request.model));
@@ -410,6 +418,7 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
     PAL_TRY(expected, expected_tokens(state, begun));
     begun.tokens_expected = expected;
     if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, appended.last, begun));
+    begun.storing = std::move(stored.storing);
     return begun;
 }
 
@@ -426,13 +435,16 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
         // What was kept in memory may be of a conversation that is gone.
         if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
         PAL_TRY(attempt, std::move(prepared));
-        auto appended = state.store->append(name, attempt.batch);
-        if (appended) return begun_of(state, request, attempt, *appended, name);
+        const auto batch = std::make_shared<const Batch>(std::move(attempt.batch));
+        auto stored =
+            store_batch(*state.store, name, batch, request.ahead && !terms.place.exclusive);
+        if (stored)
+            return begun_of(state, request, attempt, batch->entries, *std::move(stored), name);
         const bool plans =
             (attempt.planned || request.resend || attempt.quoted) && !request.write.expected_end;
-        const bool again = appended.error().code == ErrorCode::conflict &&
+        const bool again = stored.error().code == ErrorCode::conflict &&
                            (attempt.before.guessed || plans) && tries < attempts_max;
-        if (!again) return std::unexpected(std::move(appended).error());
+        if (!again) return std::unexpected(std::move(stored).error());
     }
 }
 

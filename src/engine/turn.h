@@ -7,6 +7,7 @@
 #include "engine/compactor.h"
 #include "engine/input.h"
 #include "engine/load.h"
+#include "engine/storing.h"
 
 namespace palimpsest {
 
@@ -33,9 +34,11 @@ Result<void> add_compaction(Memory::State& state, const Header& header, const Pl
                             Cause cause, const std::vector<Said>& unwritten,
                             std::vector<Draft>& drafts);
 
-// Keeps what is known now: the view behind the batch, and the calls.
+// Keeps what is known now, once it is stored: the view behind the batch, and the calls. `storing`:
+// null, it is.
 Result<View> settle(Memory::State& state, const Footing& before, const CallState& calls,
-                    const Appended& appended, std::span<const Draft> written);
+                    const Appended& appended, std::span<const Draft> written,
+                    Storing* storing = nullptr);
 
 // The answer that an earlier attempt of this turn stored behind what it wrote, if it came that far.
 Result<void> add_answer(Store& store, const Header& header, Seq written, Begun& begun);

@@ -136,7 +136,7 @@ Result<void> add_compaction(Memory::State& state, const Header& header, const Pl
 }
 
 Result<View> settle(Memory::State& state, const Footing& before, const CallState& calls,
-                    const Appended& appended, std::span<const Draft> written) {
+                    const Appended& appended, std::span<const Draft> written, Storing* storing) {
     // Also for a repeat: what the note of the call says was sent is what is sent.
     if (appended.again) {
         PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, appended.header, appended.last));
@@ -152,12 +152,16 @@ Result<View> settle(Memory::State& state, const Footing& before, const CallState
         now = after_write(*before.view, appended.header, appended.first, written);
     }
     if (!now) {
+        if (storing) PAL_CHECK(storing->wait());
         PAL_TRY(current, current_view(state, appended.header));
         now = *current;
     }
     now->calls = calls;
     View view = now->view();
-    state.hot->put(std::make_shared<const HotView>(*std::move(now)));
+    auto keep = [&hot = *state.hot, kept = std::make_shared<const HotView>(*std::move(now))] {
+        hot.put(kept);
+    };
+    storing ? storing->when_stored(std::move(keep)) : keep();
     return view;
 }
 
@@ -205,8 +209,7 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
                                               .usage = answer.usage,
                                               .cost = finished.cost.value_or(0)}))
         state.totals->write(*state.store);
-    auto after =
-        before ? after_write(*before, done.header, done.first, written) : std::nullopt;
+    auto after = before ? after_write(*before, done.header, done.first, written) : std::nullopt;
     if (!after) return;
     if (before->calls) after->calls = calls;
     const auto now = std::make_shared<const HotView>(*std::move(after));

@@ -94,6 +94,29 @@ void Errand::settle(Place home) {
     go_home();
 }
 
+void Errand::do_aside(Aside aside) {
+    leave([this, aside = std::move(aside)]() mutable {
+        bool gone = false;
+        aside([&] {
+            gone = true;
+            add_to_workers();
+        });
+        // Where it has gone on, this may be over by now.
+        if (!gone) step();
+    });
+}
+
+void Errand::wait_for(std::move_only_function<void(GoOn)> keep) {
+    leave([this, keep = std::move(keep)]() mutable {
+        keep([this] {
+            if (place_ == Place::workers)
+                step();
+            else
+                loop_.post([this] { step(); });
+        });
+    });
+}
+
 void Errand::park_until(Time until) {
     until_ = until;
     const Time now = until == Time::max() ? until : std::chrono::steady_clock::now();

@@ -286,6 +286,7 @@ Result<Begun> begin_for(const Call& call, const ConversationId& name, BeginReque
     if (keyed && call.route.own_key) PAL_CHECK(check_not_erased(call, name.id));
     Result<Begun> begun = begin_traced(*call.trace, call.site.memory, name, request);
     // Kept now: the model may fail, or the client leave, before there is an answer.
+    if (begun && keyed) PAL_CHECK(begun->stored());
     if (begun && keyed) keep_request(call, begun->view.header.end, begun->log, name.id);
     return begun;
 }

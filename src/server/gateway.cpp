@@ -41,7 +41,8 @@ BeginRequest request_of(const TurnAsk& ask, const Call& call, std::string key) {
             .header = ask.header,
             .continues = ask.continues,
             .resend = ask.resend,
-            .digest = ask.digest};
+            .digest = ask.digest,
+            .ahead = true};
 }
 
 Result<Begun> begin_keyed(Memory& memory, const TurnAsk& ask, const Call& call, bool lately) {
@@ -115,6 +116,7 @@ Result<GatewayTurn> GatewayTurn::begin(const Call& call, TurnAsk ask) {
     if (turn.finished()) return turn;
     Store& store = turn.memory_->store();
     if (repeats || !call.key.empty()) {
+        PAL_CHECK(turn.begun_.stored());
         PAL_TRY(met, await_elsewhere(store, turn.begun_, call.out->stop()));
         if (met) {
             PAL_TRY(ended, begin_keyed(*turn.memory_, turn.ask_, call, true));
@@ -136,17 +138,14 @@ Result<Reply> GatewayTurn::call_model(const TurnEars& ears, bool& told) {
                          .cache_key = cache_key,
                          .behind_edit = begun_.behind_edit(),
                          .headers = ask_.headers};
+    const auto may_tell = [&] { return told = told || begun_.stored(); };
     if (ears.on_bytes)
         request.on_bytes = [&](std::string_view bytes) {
-            told = true;
-            return ears.on_bytes(bytes);
+            return may_tell() && ears.on_bytes(bytes);
         };
     OnPiece on_piece;
     if (ears.on_piece)
-        on_piece = [&](const StreamDelta& delta) {
-            told = true;
-            return ears.on_piece(delta);
-        };
+        on_piece = [&](const StreamDelta& delta) { return may_tell() && ears.on_piece(delta); };
     return ask_.model->call(request, on_piece);
 }
 
@@ -160,9 +159,13 @@ Result<TurnDone> GatewayTurn::run(const TurnEars& ears) {
         begun_ = std::move(smaller);
         reply = call_model(ears, told);
     }
-    if (!reply) return std::unexpected(std::move(reply).error());
-    PAL_TRY(answer, answer_of(*reply, ask_.model->name()));
-    PAL_TRY(finished, finish_traced(*trace_, *memory_, begun_, answer));
+    auto answer =
+        reply ? answer_of(*reply, ask_.model->name()) : std::unexpected(std::move(reply).error());
+    if (!answer) {
+        PAL_CHECK(begun_.stored());
+        return std::unexpected(std::move(answer).error());
+    }
+    PAL_TRY(finished, finish_traced(*trace_, *memory_, begun_, *answer));
     hold.answered();
     beacon_.end();
     if (client_.stop_requested()) seat_.mark_undelivered();

@@ -4,10 +4,12 @@
 //     PAL_TRY(done, turn.run({.on_piece = ...}));       // the model's answer, stored
 //     body = reply_body(FormatId::openai_chat, turn.model(), done.reply, identity);
 //
-// Invariants: what was said is stored before the model is asked, the answer before its last event
-// goes out. A repeat of a request (by its key, or by its body where the client says that it
-// repeats) stores nothing twice: one that is being answered, here or by another server, is waited
-// for, a finished one gets its answer, a partial answer is made anew.
+// Invariants: what was said is written before the model is asked, and stored before anything of the
+// turn is told: a store that is still syncing it (Begun::stored) does so while the model is asked.
+// The answer is stored before its last event goes out. A repeat of a request (by its key, or by its
+// body where the client says that it repeats) stores nothing twice: one that is being answered,
+// here or by another server, is waited for, a finished one gets its answer, a partial answer is
+// made anew.
 #pragma once
 #include <functional>
 #include <memory>

@@ -216,7 +216,8 @@ Result<std::int64_t> SqliteDatabase::integer(std::string_view sql) {
     return found.integer_at(0);
 }
 
-CommitResult SqliteDatabase::commit() {
+CommitResult SqliteDatabase::commit(const std::function<void()>& written) {
+    const TellBeforeSync telling(written);
     SqliteQuery end = query("COMMIT");
     const Result<bool> ended = end.step();
     if (ended) return {};

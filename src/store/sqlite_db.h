@@ -6,6 +6,7 @@
 // not copied: it must live until the query is done.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,7 +77,9 @@ public:
     SqliteQuery query(std::string_view sql);
     Result<std::int64_t> integer(std::string_view sql);  // the first column of the first row
 
-    CommitResult commit();
+    // `written` is called, on a gathering connection, once the commit is written and not yet
+    // synced.
+    CommitResult commit(const std::function<void()>& written = {});
     void roll_back();              // whatever is open; never fails
     bool in_transaction() const;   // false also after a fault that ended it
     std::int64_t changed() const;  // rows written since the connection was opened

@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t pending_max = (1 << 17) - 1;  // the most that SQLite's own layer can write
+constexpr sqlite3_int64 wal_head_bytes = 32;        // synced by itself, before a commit
+
+thread_local const std::function<void()>* tell_before_sync = nullptr;
 
 sqlite3_vfs* below = nullptr;
 
@@ -17,6 +21,7 @@ struct WalFile {
     sqlite3_file base = {};        // first: SQLite knows the file as this
     sqlite3_file* file = nullptr;  // of the layer below, in the memory behind this one
     sqlite3_int64 at = 0;          // where `pending` belongs
+    sqlite3_int64 end = 0;         // of what was written last
     std::string pending = {};
 };
 constexpr std::size_t wal_file_bytes =
@@ -55,6 +60,7 @@ int write_wal(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 at)
     if (!follows || wal.pending.size() + static_cast<std::size_t>(bytes) > pending_max)
         if (const int code = flush(wal); code != SQLITE_OK) return code;
     if (wal.pending.empty()) wal.at = at;
+    wal.end = at + bytes;
     try {
         wal.pending.append(static_cast<const char*>(from), static_cast<std::size_t>(bytes));
     } catch (const std::bad_alloc&) {
@@ -72,7 +78,9 @@ int truncate_wal(sqlite3_file* file, sqlite3_int64 bytes) {
 int sync_wal(sqlite3_file* file, int flags) {
     WalFile& wal = of(file);
     const int code = flush(wal);
-    return code == SQLITE_OK ? wal.file->pMethods->xSync(wal.file, flags) : code;
+    if (code != SQLITE_OK) return code;
+    if (tell_before_sync && wal.end > wal_head_bytes) (*std::exchange(tell_before_sync, nullptr))();
+    return wal.file->pMethods->xSync(wal.file, flags);
 }
 
 int size_of_wal(sqlite3_file* file, sqlite3_int64* bytes) {
@@ -152,6 +160,13 @@ const char* register_layer() {
 const char* gathering_vfs() {
     static const char* const name = register_layer();
     return name;
+}
+
+TellBeforeSync::TellBeforeSync(const std::function<void()>& tell) {
+    tell_before_sync = tell ? &tell : nullptr;
+}
+TellBeforeSync::~TellBeforeSync() {
+    tell_before_sync = nullptr;
 }
 
 }  // namespace palimpsest

@@ -168,6 +168,11 @@ Result<std::vector<Record>> SqliteStore::list_records(const RecordQuery& query) 
 // ---- writing ------------------------------------------------------------------------------------
 
 Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& batch) {
+    return append_ahead(name, batch, {});
+}
+
+Result<Appended> SqliteStore::append_ahead(const ConversationId& name, const Batch& batch,
+                                           const OnWritten& written) {
     PAL_CHECK(check_batch(name, batch));
     ReadyBatch ready = make_ready(name, batch);
     ready.ttl = options_.ttl;
@@ -180,7 +185,10 @@ Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& ba
         done = std::move(appended);
         return {};
     };
-    PAL_CHECK(writer_.run(work, ready.bytes));
+    const auto tell = [&] {
+        if (written) written(done);
+    };
+    PAL_CHECK(writer_.run(work, ready.bytes, tell));
     return done;
 }
 

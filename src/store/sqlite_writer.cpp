@@ -1,6 +1,7 @@
 #include "store/sqlite_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace palimpsest {
 namespace {
@@ -16,7 +17,13 @@ struct SqliteWriter::Waiting {
     const Work* work = nullptr;
     std::size_t bytes = 0;
     bool purge = false;
+    const std::function<void()>* written = nullptr;
     Result<void> outcome = {};
+
+    // Once, and not of what was refused: the commit of a group is not theirs who are not in it.
+    void tell_written() {
+        if (outcome && written && *written) (*std::exchange(written, nullptr))();
+    }
 };
 
 SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync,
@@ -31,16 +38,18 @@ SqliteWriter::~SqliteWriter() {
     if (db_ && !distrusted_) (void)db_->checkpoint(true, 0);
 }
 
-Result<void> SqliteWriter::run(const Work& work, std::size_t bytes) {
-    return wait_in_line(work, bytes, false);
+Result<void> SqliteWriter::run(const Work& work, std::size_t bytes,
+                               const std::function<void()>& written) {
+    Waiting me{.work = &work, .bytes = bytes, .written = &written};
+    return wait_in_line(me);
 }
 
 Result<void> SqliteWriter::run_and_purge(const Work& work) {
-    return wait_in_line(work, 0, true);
+    Waiting me{.work = &work, .purge = true};
+    return wait_in_line(me);
 }
 
-Result<void> SqliteWriter::wait_in_line(const Work& work, std::size_t bytes, bool purge) {
-    Waiting me{.work = &work, .bytes = bytes, .purge = purge};
+Result<void> SqliteWriter::wait_in_line(Waiting& me) {
     line_.pass(
         me, [this](std::span<Waiting* const> waiting) { return lead(waiting); },
         [this] { checkpoint_if_due(); });
@@ -93,7 +102,9 @@ bool SqliteWriter::do_together(std::span<Waiting* const> group) {
         db_->roll_back();
         return group.size() == 1;
     }
-    const CommitResult commit = db_->commit();
+    const CommitResult commit = db_->commit([&] {
+        for (Waiting* waiting : group) waiting->tell_written();
+    });
     if (commit.outcome == CommitOutcome::done) {
         ++commits_;
         return true;

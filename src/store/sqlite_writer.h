@@ -33,7 +33,9 @@ public:
     ~SqliteWriter();
 
     // Returns when the work is durable or has failed. `bytes` is about how much it writes.
-    Result<void> run(const Work& work, std::size_t bytes = 0);
+    // `written`: see Store::append_ahead.
+    Result<void> run(const Work& work, std::size_t bytes = 0,
+                     const std::function<void()>& written = {});
     // The same for work that removes content: when it returns, the WAL has none of it either,
     // unless a reader was in the way for long; then one behind a later work does it.
     Result<void> run_and_purge(const Work& work);
@@ -46,7 +48,7 @@ public:
 
 private:
     struct Waiting;
-    Result<void> wait_in_line(const Work& work, std::size_t bytes, bool purge);
+    Result<void> wait_in_line(Waiting& me);
     std::size_t lead(std::span<Waiting* const> waiting);
     void do_group(std::span<Waiting* const> group);
     bool do_together(std::span<Waiting* const> group);

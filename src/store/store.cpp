@@ -4,6 +4,12 @@
 #include "store/log_check.h"
 
 namespace palimpsest {
+
+Result<Appended> Store::append_ahead(const ConversationId& name, const Batch& batch,
+                                     const OnWritten&) {
+    return append(name, batch);
+}
+
 Result<std::size_t> Store::sweep(std::size_t) {
     return std::size_t{0};
 }

@@ -173,6 +173,122 @@ TEST(errand, that_may_block_leaves_the_network_thread_for_good) {
     EXPECT_EQ(after, blocking);
 }
 
+TEST(errand, goes_on_elsewhere_while_what_it_left_behind_blocks_its_thread) {
+    std::atomic<bool> answered = false, ended = false;
+    std::thread::id before, aside, after;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        auto work = [&] {
+            before = this_thread();
+            Errand::current()->do_aside([&](const auto& go_on) {
+                aside = this_thread();
+                go_on();
+                wait_until([&] { return answered.load(); });
+                ended = true;
+            });
+            after = this_thread();
+        };
+        co_await exchange.run(work, Lane::slow);
+        exchange.answer(HttpResponse(200));
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    EXPECT_FALSE(ended);
+    answered = true;
+    wait_until([&] { return ended.load(); });
+    EXPECT_EQ(aside, before);
+    EXPECT_NE(after, before);
+}
+
+TEST(errand, goes_on_where_it_was_behind_what_never_lets_it_go) {
+    std::thread::id before, aside, after;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        auto work = [&] {
+            before = this_thread();
+            Errand::current()->do_aside([&](const auto&) { aside = this_thread(); });
+            after = this_thread();
+        };
+        co_await exchange.run(work, Lane::slow);
+        exchange.answer(HttpResponse(200));
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    EXPECT_EQ(aside, before);
+    EXPECT_EQ(after, before);
+}
+
+TEST(errand, waits_for_the_only_worker_that_is_busy_with_what_it_left_behind) {
+    std::atomic<bool> ended = false, went_on_late = false;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        auto work = [&] {
+            Errand::current()->do_aside([&](const auto& go_on) {
+                go_on();
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                ended = true;
+            });
+            went_on_late = ended.load();
+        };
+        co_await exchange.run(work, Lane::slow);
+        exchange.answer(HttpResponse(200));
+    };
+    HttpServerOptions options;
+    options.slow_threads = 1;
+    Started started(service, options);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    EXPECT_TRUE(went_on_late);
+}
+
+TEST(errand, that_waits_on_a_worker_goes_on_on_the_thread_that_ends_the_wait) {
+    std::thread::id other, after;
+    std::jthread ending;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        auto work = [&] {
+            Errand::current()->wait_for([&](Errand::GoOn go_on) {
+                ending = std::jthread([&, go_on] {
+                    other = this_thread();
+                    go_on();
+                });
+            });
+            after = this_thread();
+        };
+        co_await exchange.run(work, Lane::slow);
+        exchange.answer(HttpResponse(200));
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    ending.join();
+    EXPECT_EQ(after, other);
+}
+
+TEST(errand, that_waits_on_the_network_thread_goes_on_there) {
+    std::thread::id loop, after;
+    std::jthread ending;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        loop = this_thread();
+        auto work = [&] {
+            Errand::current()->wait_for(
+                [&](const Errand::GoOn& go_on) { ending = std::jthread([go_on] { go_on(); }); });
+            Errand::current()->wait_for([](const Errand::GoOn& go_on) { go_on(); });
+            after = this_thread();
+        };
+        co_await exchange.run(work, Lane::network);
+        exchange.answer(HttpResponse(200));
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    ending.join();
+    EXPECT_EQ(after, loop);
+}
+
 TEST(errand, pauses_without_a_thread) {
     std::atomic<int> paused = 0;
     const auto service = [&](Exchange& exchange) -> Task<void> {

@@ -1,9 +1,9 @@
 // Writes into a store while the disk fails or the process is killed, for the scripts that check
 // what is left.
 //
-//   store_faults write URL THREADS [early]   appends until it is killed; says `ack` when one is
-//   done
-//                                            (early: before it is, as a control that must lose)
+//   store_faults write URL THREADS [WHEN]    appends until it is killed; says `ack` when one is
+//                                            done (written: as soon as the store says that it is
+//                                            written; early: before, a control that must lose)
 //   store_faults fill URL [BYTES]            appends until one fails, then waits for a line on
 //                                            standard input and tries again, until `end`
 //   store_faults scenario URL                one of everything; says how each step ended
@@ -16,6 +16,7 @@
 #include <mutex>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "failing_io.h"
@@ -75,24 +76,32 @@ struct Writing {
     int thread = 0;
     std::string run = {};
     std::string repeated = {};
-    bool early = false;
+    std::string when = "done";
 };
 void write_for_ever(Store& store, const Writing& how) {
-    const auto& [thread, run, large, early] = how;
+    const auto& [thread, run, large, when] = how;
     const std::string filler(900, 'x');
     for (int n = 0;; ++n) {
         const std::string name = n % 3 == 0 ? "shared" : "own" + std::to_string(thread);
         const std::string text = run + "." + std::to_string(thread) + "." + std::to_string(n);
-        if (early) say("ack " + name + " " + text);
+        bool told = false;
+        const auto tell = [&] {
+            if (!std::exchange(told, true)) say("ack " + name + " " + text);
+        };
+        if (when == "early") tell();
+        const auto written = [&](const Appended&) {
+            if (when == "written") tell();
+        };
         std::vector<std::string> texts{text + " " + filler};
         if (n % 16 == 15) texts.push_back(large);
-        const Result<Appended> done = store.append({"t", name}, batch_of(texts, text));
+        const Result<Appended> done =
+            store.append_ahead({"t", name}, batch_of(texts, text), written);
         if (!done) say("error " + one_line(done.error().message));
-        if (done && !early) say("ack " + name + " " + text);
+        if (done) tell();
     }
 }
 
-int write(const std::string& url, int threads, bool early) {
+int write(const std::string& url, int threads, const std::string& when) {
     const std::unique_ptr<Store> store = open_or_exit(url);
     const std::string run = std::to_string(::getpid());
     const std::string large = repeated(url.starts_with("files:") ? large_file_bytes : large_bytes);
@@ -100,7 +109,7 @@ int write(const std::string& url, int threads, bool early) {
     failing_io::armed = true;
     std::vector<std::jthread> all;
     for (int i = 0; i < threads; ++i)
-        all.emplace_back([&, i] { write_for_ever(*store, {i, run, large, early}); });
+        all.emplace_back([&, i] { write_for_ever(*store, {i, run, large, when}); });
     return 0;
 }
 
@@ -331,7 +340,7 @@ int dump(const std::string& url) {
 int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() >= 3 && words[0] == "write")
-        return write(words[1], std::stoi(words[2]), words.size() > 3);
+        return write(words[1], std::stoi(words[2]), words.size() > 3 ? words[3] : "done");
     if (words.size() >= 2 && words[0] == "fill")
         return fill(words[1], words.size() > 2 ? std::stoul(words[2]) : 900);
     if (words.size() == 2 && words[0] == "scenario") return scenario(words[1]);

@@ -47,10 +47,10 @@ def run(*words, fault=None, sticky=False, timeout=120):
     return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-def write_and_kill(url, seconds, fault=None, early=False, wait_for_open=True):
+def write_and_kill(url, seconds, fault=None, when="done", wait_for_open=True):
     """Lets 8 threads append for a while, then kills them: all the whole lines that they said."""
     env = dict(os.environ, **({"PAL_FAULT": fault} if fault else {}))
-    words = [program(), "write", url, "8"] + (["early"] if early else [])
+    words = [program(), "write", url, "8", when]
     with subprocess.Popen(words, env=env, stdout=subprocess.PIPE) as writer:
         first = writer.stdout.readline() if wait_for_open else b""
         time.sleep(seconds)

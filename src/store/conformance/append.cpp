@@ -203,6 +203,20 @@ constexpr ConformanceCheck checks[] = {
          equal(must(store->append(named("a"), splice)).last, Seq{4});
          refused(store->append(named("a"), splice), ErrorCode::conflict);
      }},
+    {"append_ahead_does_what_append_does_and_tells_nobody_of_what_it_refuses",
+     [](Probe& store) {
+         int told = 0;
+         const auto tell = [&](const Appended&) { ++told; };
+         equal(must(store->append_ahead(named("a"), says({"1", "2"}), tell)).last, Seq{2});
+         check(told <= 1, "told at most once");
+         told = 0;
+         Batch late = says({"late"});
+         late.expected_end = Seq{1};
+         refused(store->append_ahead(named("a"), late, tell), ErrorCode::conflict);
+         equal(told, 0);
+         equal(must(store->append_ahead(named("a"), says({"3"}), {})).last, Seq{3});
+         equal(texts(store, "a"), Texts{"1", "2", "3"});
+     }},
     {"append_refuses_a_stale_epoch",
      [](Probe& store) {
          const Header before = written(store, "a", {"1"});
