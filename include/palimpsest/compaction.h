@@ -52,9 +52,11 @@ struct ModelFacts {
     std::uint32_t cache_lifetime_s = 300;
 };
 
-// Compactions that freed nothing. After two of them the triggers rest until the view has grown
-// again (by an eighth), because a third would free nothing either.
+// Compactions that freed nothing, of one trigger of one policy. After two of them it rests until
+// the view has grown again (by an eighth), because a third would free nothing either.
 struct Stall {
+    Fingerprint policy = {};   // of its text
+    std::string trigger = {};  // with its level: "hard tokens"
     std::uint32_t fruitless = 0;
     std::uint64_t tokens = 0;  // of the view at the last of them
 };
@@ -77,7 +79,7 @@ struct Occasion {
     std::optional<std::uint64_t> reported_tokens = {};
     std::optional<Usage> usage = {};  // the same in its parts
     Time now = {};
-    Stall stall = {};
+    std::vector<Stall> stalls = {};
     bool explicitly = false;  // someone asked for it
     bool overflow = false;    // the provider refused the request as too long
 };

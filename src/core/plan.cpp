@@ -401,9 +401,10 @@ Due find_due(const Policy& policy, const Occasion& asked) {
     if (occasion.overflow) return {Level::hard, "overflow", at_tokens};
     if (occasion.budget.used(occasion.totals) > occasion.budget.limit())
         return {Level::hard, "window", at_tokens.value_or(occasion.budget.limit())};
-    if (is_stalled(occasion.stall, occasion.totals)) return {};
-    Due due = due_in(policy.hard, Level::hard, occasion);
-    return due.level != Level::none ? due : due_in(policy.soft, Level::soft, occasion);
+    Due hard = due_awake(policy.hard, Level::hard, occasion, policy.print);
+    if (hard.level != Level::none) return hard;
+    Due soft = due_awake(policy.soft, Level::soft, occasion, policy.print);
+    return soft.level != Level::none || hard.resting.empty() ? soft : hard;
 }
 
 bool is_by_choice(const Policy& policy, const Due& due, const Occasion& asked) {
@@ -421,6 +422,7 @@ Plan make_plan(const PlanInput& input, const Policy& policy) {
 Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     PlanInput input = asked;
     input.occasion.items = asked.items;
+    input.occasion.stalls.clear();  // What is due was said: nothing of it rests meanwhile.
     input.occasion.budget = budget_under(given, asked.occasion.budget);
     const Budget& budget = input.occasion.budget;
     const bool gentle = is_gentle(given, due, input.occasion, budget.used(input.occasion.totals));

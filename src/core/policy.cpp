@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/strategy.h"
@@ -319,6 +320,7 @@ Result<Policy> parse_policy(std::string_view json, const Extensions& extensions)
     PAL_TRY(document, parse_json(general));
     PAL_TRY(policy, read_general(document.root(), extensions));
     policy.protect.predicate = extensions.protect;
+    policy.print = hash_bytes(json);
     return policy;
 }
 

@@ -53,6 +53,7 @@ struct SummaryInjection {
 };
 
 struct Policy {
+    Fingerprint print = {};  // of the text that it was read from
     std::string name = {};
     std::string strategy = "none";  // for metrics and events: none, trim, compact, summarize, own
     Trigger hard = {}, soft = {};

@@ -197,7 +197,7 @@ private:
         out.budget = options_.budget;
         out.model = options_.model;
         out.preamble = trace_.preamble;
-        out.stall = stall_;
+        out.stalls = stalls_;
         out.now = next.at;
         return out;
     }
@@ -223,8 +223,11 @@ private:
         input.want_items = true;
         reached_ = true;
         Plan plan = make_plan(input, policy_, due);
-        if (plan.outcome == PlanOutcome::unreachable) ++sum_.unreachable;
-        note_progress(stall_, plan.tokens_before, plan.tokens_after);
+        if (plan.outcome == PlanOutcome::unreachable)
+            ++sum_.unreachable;
+        else
+            note_progress(stalls_, policy_.print, due, plan.tokens_before,
+                          plan.outcome == PlanOutcome::done);
         if (plan.outcome == PlanOutcome::done) {
             ++sum_.compactions;
             items_ = std::move(plan.items);
@@ -319,7 +322,7 @@ private:
     PromptCache cache_;
     std::vector<Item> items_;
     ViewTotals totals_;
-    Stall stall_;
+    std::vector<Stall> stalls_;
     std::vector<ItemText> texts_;
     std::string preamble_text_, full_text_;
     Seq next_ = {};

@@ -37,6 +37,9 @@ struct Due {
     // The tokens at which it fired, if it is one that counts them: what the default target is
     // taken from.
     std::optional<std::uint64_t> at_tokens = {};
+    // Nothing is due but this trigger, which rests (see Stall) until the view has so many tokens.
+    std::string resting = {};
+    std::uint64_t resting_until = 0;
 };
 
 Result<Trigger> read_trigger(const JsonValue& value, const Extensions& extensions);
@@ -54,8 +57,13 @@ struct TriggerKind {
 };
 std::span<const TriggerKind> trigger_kinds();
 
-// The no-progress guard. note_progress() after each compaction that was tried.
-bool is_stalled(const Stall& stall, const ViewTotals& totals);
-void note_progress(Stall& stall, std::uint64_t tokens_before, std::uint64_t tokens_after);
+// The no-progress guard. The same without what rests of the policy with this fingerprint: costs
+// more than due_in() only where something is due.
+Due due_awake(const Trigger& trigger, Level level, const Occasion& occasion,
+              const Fingerprint& policy);
+// After each compaction that was tried and did not end the turn; `tokens` of the view before it.
+// What freed something wakes every trigger: the view is another one. True: this one rests now.
+bool note_progress(std::vector<Stall>& stalls, const Fingerprint& policy, const Due& due,
+                   std::uint64_t tokens, bool freed);
 
 }  // namespace palimpsest

@@ -7,6 +7,19 @@
 namespace palimpsest {
 namespace {
 
+constexpr std::uint32_t fruitless_max = 2;  // compactions that freed nothing; then it rests
+constexpr std::size_t stalls_max = 8;
+
+std::string stall_name(const Due& due) {
+    return std::string(level_name(due.level)) + " " + due.trigger;
+}
+
+auto find_stall(auto& stalls, const Fingerprint& policy, const Due& due) {
+    return std::ranges::find_if(stalls, [&, name = stall_name(due)](const Stall& stall) {
+        return stall.policy == policy && stall.trigger == name;
+    });
+}
+
 double seconds_since(Time then, Time now) {
     if (then == Time{} || now <= then) return 0;
     return std::chrono::duration<double>(now - then).count();
@@ -221,15 +234,44 @@ std::optional<std::uint64_t> trigger_tokens(const Trigger& trigger, std::uint64_
     return least;
 }
 
-bool is_stalled(const Stall& stall, const ViewTotals& totals) {
-    return stall.fruitless >= 2 && totals.tokens < stall.tokens + stall.tokens / 8;
+Due due_awake(const Trigger& trigger, Level level, const Occasion& occasion,
+              const Fingerprint& policy) {
+    if (trigger.kind == Trigger::Kind::any) {
+        Due resting;
+        for (const Trigger& part : trigger.parts) {
+            Due due = due_awake(part, level, occasion, policy);
+            if (due.level != Level::none) return due;
+            if (resting.resting.empty()) resting = std::move(due);
+        }
+        return resting;
+    }
+    Due due = due_in(trigger, level, occasion);
+    if (due.level == Level::none) return due;
+    const auto stall = find_stall(occasion.stalls, policy, due);
+    if (stall == occasion.stalls.end() || stall->fruitless < fruitless_max) return due;
+    const std::uint64_t until = stall->tokens + stall->tokens / 8;
+    if (occasion.totals.tokens >= until) return due;
+    return {.resting = std::move(due.trigger), .resting_until = until};
 }
 
-void note_progress(Stall& stall, std::uint64_t tokens_before, std::uint64_t tokens_after) {
-    if (tokens_after < tokens_before)
-        stall = {};
-    else
-        stall = {stall.fruitless + 1, tokens_before};
+bool note_progress(std::vector<Stall>& stalls, const Fingerprint& policy, const Due& due,
+                   std::uint64_t tokens, bool freed) {
+    if (freed) {
+        stalls.clear();
+        return false;
+    }
+    const auto known = find_stall(stalls, policy, due);
+    Stall stall{policy, stall_name(due), 0, 0};
+    if (known != stalls.end()) {
+        stall = *known;
+        stalls.erase(known);
+    }
+    ++stall.fruitless;
+    stall.tokens = tokens;
+    // Policies come with requests: a flood of different ones must not grow it.
+    if (stalls.size() == stalls_max) stalls.erase(stalls.begin());
+    stalls.push_back(std::move(stall));
+    return stalls.back().fruitless >= fruitless_max;
 }
 
 }  // namespace palimpsest

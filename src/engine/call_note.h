@@ -69,9 +69,9 @@ struct CallState {
     Time last_at = {};  // when it was made
     // What the provider reported for it, request and answer; none when the view was edited since.
     std::optional<std::uint64_t> reported_tokens = {};
-    Usage usage = {};          // its parts
-    std::uint32_t misses = 0;  // calls in a row that found nothing in the provider's cache
-    Stall stall = {};          // compactions that freed nothing
+    Usage usage = {};                // its parts
+    std::uint32_t misses = 0;        // calls in a row that found nothing in the provider's cache
+    std::vector<Stall> stalls = {};  // compactions that freed nothing
 };
 // Read from the newest notes up to there. Misses and stalls are not noted: they start anew.
 Result<CallState> read_calls(Store& store, const Header& header, Seq upto = seq_max);

@@ -77,7 +77,7 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
     occasion.items = beside.items;
     occasion.reported_tokens = calls.reported_tokens;
     if (calls.reported_tokens) occasion.usage = calls.usage;
-    occasion.stall = calls.stall;
+    occasion.stalls = calls.stalls;
     occasion.now = state.clock();
     Budget& budget = occasion.budget;
     if (!beside.model.empty()) {

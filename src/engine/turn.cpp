@@ -73,6 +73,12 @@ View view_with(const HotView& hot, const Tokenizer& tokenizer, const std::vector
     return extended(hot, header, std::move(more)).view();
 }
 
+std::string resting_text(const Due& due) {
+    return "compaction is due (" + due.resting +
+           ") and rests, because it changed nothing twice: it is tried again when the view has " +
+           std::to_string(due.resting_until) + " tokens";
+}
+
 struct Attempt {
     Batch batch = {};
     Footing before = {};
@@ -82,6 +88,7 @@ struct Attempt {
     bool injected = false;               // its last is a summary of another conversation
     PolicyInForce in_force = {};
     std::optional<Planned> planned = {};
+    bool rests = false;  // what was due freed nothing again: its trigger is turned off
     bool soft_due = false;
     bool quoted = false;        // what is said has a quotation,
     std::size_t quoted_at = 0;  // there
@@ -150,7 +157,10 @@ private:
             quote_past(attempt);
             // It can be the quotation that makes it too much.
             if (mood.may_compact && attempt.quoted) due = find_due_now(attempt);
-            if (due.level == Level::none) return {};
+            if (due.level == Level::none) {
+                if (!due.resting.empty()) attempt.heard.warnings.push_back(resting_text(due));
+                return {};
+            }
             take_back_quotation(attempt);
         }
         if (due.level == Level::soft && state_.background) {
@@ -317,7 +327,9 @@ private:
             plan_compaction(state_, view, occasion_of(measured->items, measured->totals, attempt),
                             attempt.in_force, due, patience);
         const Plan& plan = attempt.planned->plan;
-        note_progress(attempt.calls.stall, plan.tokens_before, plan.tokens_after);
+        if (plan.outcome != PlanOutcome::unreachable)
+            attempt.rests = note_progress(attempt.calls.stalls, attempt.in_force.policy->print, due,
+                                          plan.tokens_before, plan.outcome == PlanOutcome::done);
         return view;
     }
 
@@ -353,10 +365,9 @@ Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const
         begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
                                  std::string(outcome_name(told.outcome)) +
                                  (plan.explanation.empty() ? "" : ", " + plan.explanation) +
-                                 (attempt.calls.stall.fruitless >= 2
-                                      ? "; it is not tried again until the view has grown by an "
-                                        "eighth"
-                                      : ""));
+                                 (attempt.rests ? "; it is not tried again until the view has "
+                                                  "grown by an eighth"
+                                                : ""));
     if (done) begun.compaction = std::move(told);
     return {};
 }

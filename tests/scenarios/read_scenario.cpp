@@ -2,6 +2,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/hash.h"
 #include "base/json_write.h"
 #include "engine/message_tools.h"
 #include "palimpsest/format.h"
@@ -207,8 +208,9 @@ bool set_occasion(Scenario& scenario, const std::string& word, std::string rest)
     } else if (word == "now") {
         o.now = Time{std::chrono::seconds(std::stoll(rest))};
     } else if (word == "stalled") {
-        const std::string times = first_word(rest);
-        o.stall = {static_cast<std::uint32_t>(std::stoul(times)), std::stoull(rest)};
+        const auto times = static_cast<std::uint32_t>(std::stoul(first_word(rest)));
+        const std::uint64_t tokens = std::stoull(first_word(rest));
+        o.stalls.push_back({hash_bytes(scenario.policy), rest, times, tokens});
     } else if (word == "pin") {
         scenario.items.at(std::stoul(rest) - 1).pinned = true;
     } else if (word == "prices") {

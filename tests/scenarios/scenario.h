@@ -8,7 +8,7 @@
 //     result ID TEXT   error ID TEXT              think TEXT: before the next answer or call
 //     image   item JSON                           raw JSON of a message or item
 //     pin SEQ          at SECONDS                 time of what follows
-//     now SECONDS      usage N   overflow   explicit   stalled N TOKENS
+//     now SECONDS      usage N   overflow   explicit   stalled N TOKENS LEVEL TRIGGER
 //     prices cached N fresh N
 //  then what is expected
 //     outcome NAME     trigger NAME   level NAME  refused FIELD
