@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "engine/call_note.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
 
@@ -14,7 +15,7 @@ Result<Seq> newest_call(Memory& memory, const ConversationId& name) {
     PAL_TRY(notes,
             memory.log(name, {.kinds = only(EntryKind::note), .limit = 100, .newest_first = true}));
     const auto call = std::find_if(notes.begin(), notes.end(), [](const Entry& entry) {
-        return std::get<NoteEntry>(entry.body).kind == "call";
+        return was_sent(std::get<NoteEntry>(entry.body));
     });
     if (call != notes.end()) return call->seq;
     return fail(ErrorCode::not_found,

@@ -174,7 +174,13 @@ Seq noted_turn(const std::vector<Entry>& entries) {
     return turn;
 }
 
-void add_call_note(const BeginRequest& request, std::span<const Message> preamble, Seq turn,
+bool was_sent(const NoteEntry& note) {
+    if (note.kind != "call") return false;
+    const auto body = parse_json(view_of(note.body));
+    return body && !body->root().find("refused");
+}
+
+void add_call_note(const BeginRequest& request, std::span<const Message> preamble, CallKind kind,
                    CallState& calls, std::vector<Draft>& drafts) {
     CallTexts& texts = calls.texts;
     const bool has_tools = !request.tools.empty() && request.tools != "[]";
@@ -209,7 +215,8 @@ void add_call_note(const BeginRequest& request, std::span<const Message> preambl
     writer.end_array();
     if (!calls.writers.empty()) write_writers(writer, calls.writers);
     if (calls.injected) write_source(writer.key("injected"), *calls.injected);
-    if (turn != Seq{}) writer.key("turn").number(turn.value);
+    if (kind.turn != Seq{}) writer.key("turn").number(kind.turn.value);
+    if (kind.refused) writer.key("refused").boolean(true);
     if (!request.digest.empty())
         writer.field("digest", request.digest).field("key", request.write.key);
     writer.end_object();

@@ -6,14 +6,15 @@
 //
 //   {"model", "parameters", "format", "preamble": REF, "tools": REF,
 //    "texts": [{"hash", "seq"}, ...], "writers": [{"from", "model"}, ...],
-//    "injected": null or {"log", "seq", "edit"}, "turn": SEQ, "key", "digest"}
+//    "injected": null or {"log", "seq", "edit"}, "turn": SEQ, "refused": true, "key", "digest"}
 //
 // where REF is null or {"hash", "seq"}; the seq of a text in the same batch is written as {"hash",
 // "back"}: how many entries before the note it stands. "texts" is what the next note can refer to.
 // "writers" tells whose answers the log has, up to those of this call: from which seq on they are
 // of which model, as its server calls it. "turn" is there when nothing new was said: what the
-// answer is for begins at that seq. "digest" and "key" are those of the request, for those who
-// recognise its repeat.
+// answer is for begins at that seq. "refused": the policy ended the turn (budget_unreachable), so
+// nothing was sent; the note tells a repeat of it, and what it would have been. "digest" and "key"
+// are those of the request, for those who recognise its repeat.
 #pragma once
 #include <span>
 #include <string>
@@ -65,7 +66,7 @@ struct CallState {
     std::optional<SummarySource> injected = {};
     CallTexts texts = {};
     Writers writers = {};
-    Seq last = {};      // the note of the newest call; 0: there was none
+    Seq last = {};      // the note of the newest call, also of one that was refused; 0: none
     Time last_at = {};  // when it was made
     // What the provider reported for it, request and answer; none when the view was edited since.
     std::optional<std::uint64_t> reported_tokens = {};
@@ -79,8 +80,14 @@ Result<CallState> read_calls(Store& store, const Header& header, Seq upto = seq_
 // Appends the notes of one call to the drafts of its batch, and makes `texts` what the next call
 // can refer to. `preamble` is without the injected summary, which is noted by its place. `turn` is
 // 0 where the batch says something new.
-void add_call_note(const BeginRequest& request, std::span<const Message> preamble, Seq turn,
+struct CallKind {
+    Seq turn = {};
+    bool refused = false;
+};
+void add_call_note(const BeginRequest& request, std::span<const Message> preamble, CallKind kind,
                    CallState& calls, std::vector<Draft>& drafts);
+// Whether it is the note of a call and the model was to be sent what it says.
+bool was_sent(const NoteEntry& note);
 // The "turn" of the newest call note among the entries; 0: it has none.
 Seq noted_turn(const std::vector<Entry>& entries);
 

@@ -90,6 +90,12 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
 Result<PastCall> Memory::past_call(const ConversationId& name, Seq note) {
     PAL_TRY(header, head(name));
     PAL_TRY(entry, read_entry(*state_->store, header, note));
+    const auto* body = std::get_if<NoteEntry>(&entry.body);
+    if (body && body->kind == "call" && !was_sent(*body))
+        return fail(ErrorCode::unprocessable,
+                    "the call at seq " + std::to_string(note.value) +
+                        " was refused (budget_unreachable): the model was sent nothing",
+                    "seq");
     PAL_TRY(call, read_call_note(*state_->store, header, entry));
     PAL_TRY(loaded, load_view(*state_->store, *state_->tokenizer, header, note));
     call.view = std::move(loaded.view);

@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "engine/call_note.h"
 #include "palimpsest/format.h"
+#include "store/lineage.h"
 
 namespace palimpsest {
 namespace {
@@ -148,7 +149,9 @@ Result<Seq> call_of_answer(Memory& memory, const ConversationId& name, Seq seq) 
 Result<TurnRequest> read_turn_request(Memory& memory, const ConversationId& name, Seq call) {
     TurnRequest turn;
     if (call == Seq{}) return turn;
-    PAL_TRY(past, memory.past_call(name, call));
+    PAL_TRY(header, memory.head(name));
+    PAL_TRY(entry, read_entry(memory.store(), header, call));
+    PAL_TRY(past, read_call_note(memory.store(), header, entry));
     PAL_TRY(note, parse_json(past.note));
     if (const auto model = note.root().find("model")) turn.request.model = model->string();
     if (const auto more = note.root().find("parameters")) turn.request.parameters = more->raw();

@@ -4,8 +4,6 @@
 // Everything that `begin` writes is one atomic batch: what was said, the compaction if one was due,
 // and the note of the call. With a key K the halves use K/in and K/out; a repeat of a finished turn
 // finds the answer and needs no model call.
-#include "engine/turn.h"
-
 #include <algorithm>
 
 #include "base/hash.h"
@@ -15,8 +13,8 @@
 #include "engine/count.h"
 #include "engine/edit.h"
 #include "engine/recollect.h"
-#include "engine/resend.h"
 #include "engine/stopwatch.h"
+#include "engine/turn_attempt.h"
 #include "engine/turn_terms.h"
 #include "palimpsest/format.h"
 #include "palimpsest/memory.h"
@@ -73,28 +71,6 @@ View view_with(const HotView& hot, const Tokenizer& tokenizer, const std::vector
     return extended(hot, header, std::move(more)).view();
 }
 
-std::string resting_text(const Due& due) {
-    return "compaction is due (" + due.resting +
-           ") and rests, because it changed nothing twice: it is tried again when the view has " +
-           std::to_string(due.resting_until) + " tokens";
-}
-
-struct Attempt {
-    Batch batch = {};
-    Footing before = {};
-    Heard heard = {};
-    CallState calls = {};                // as they will be
-    std::vector<Message> preamble = {};  // as it is sent
-    bool injected = false;               // its last is a summary of another conversation
-    PolicyInForce in_force = {};
-    std::optional<Planned> planned = {};
-    bool rests = false;  // what was due freed nothing again: its trigger is turned off
-    bool soft_due = false;
-    bool quoted = false;        // what is said has a quotation,
-    std::size_t quoted_at = 0;  // there
-    std::string recall_warning = {};
-};
-
 // One try of begin, from where the conversation stands to the batch.
 class Beginning {
 public:
@@ -129,12 +105,16 @@ public:
             return rewound;
         }
         if (attempt.planned) PAL_CHECK(write_plan(header, attempt));
+        // Nothing new was said and nothing is sent: there is nothing to write.
+        if (attempt.refused() && attempt.batch.entries.empty() && attempt.batch.patch.empty())
+            return attempt;
         const std::size_t noted = attempt.preamble.size() - (attempt.injected ? 1 : 0);
         note_writer(attempt.calls.writers, header.end + 1,
                     state_.models->server_name(request_.model));
         if (state_.call_notes)
-            add_call_note(request_, std::span(attempt.preamble).first(noted), attempt.heard.turn,
-                          attempt.calls, attempt.batch.entries);
+            add_call_note(request_, std::span(attempt.preamble).first(noted),
+                          {.turn = attempt.heard.turn, .refused = attempt.refused()}, attempt.calls,
+                          attempt.batch.entries);
         return attempt;
     }
 
@@ -143,6 +123,7 @@ private:
     Result<void> hear_request(Attempt& attempt) const {
         if (!request_.resend) {
             attempt.heard.said = opening_.said;
+            attempt.heard.turn = request_.continues;
             return {};
         }
         PAL_TRY(heard, hear(state_, *attempt.before.view, request_.format, opening_.said));
@@ -168,6 +149,10 @@ private:
             quote_past(attempt);
             return {};
         }
+        // What would be planned for a turn that was begun before nobody would write.
+        PAL_TRY(earlier, find_earlier());
+        attempt.earlier = std::move(earlier);
+        if (attempt.earlier) return {};
         const View before = plan(due, mood, attempt);
         const Plan& plan = attempt.planned->plan;
         const auto room = [&](std::uint64_t used) {
@@ -219,13 +204,13 @@ private:
     Result<bool> start_batch(Mood mood, Attempt& attempt) {
         Batch& batch = attempt.batch;
         const Header& header = attempt.before.view->header;
-        batch.key = request_.write.key.empty() ? "" : request_.write.key + "/in";
+        batch.key = batch_key();
         batch.digest = terms_.digest;
         batch.if_absent = request_.write.if_absent;
         batch.patch = request_.header;
         if (attempt.heard.rewind_to) {
             if (mood.may_compact && is_due_after_rewind(attempt)) {
-                PAL_TRY(first_time, rewind_first(batch, *attempt.heard.rewind_to));
+                PAL_TRY(first_time, rewind_first(*attempt.heard.rewind_to));
                 if (first_time) return false;
             }
             PAL_TRY(body, with_basis(*state_.store, *state_.tokenizer, header, header.end,
@@ -263,13 +248,28 @@ private:
                Level::none;
     }
 
+    std::string batch_key() const {
+        const std::string& key = request_.write.key;
+        return key.empty() || terms_.goes_on ? "" : key + "/in";
+    }
+
+    // What an earlier attempt with this key stored; none: there was none. A key is looked at before
+    // the incarnation, so a batch for a log that cannot exist asks and writes nothing.
+    Result<std::optional<Appended>> find_earlier() const {
+        Batch question{.key = batch_key(), .digest = terms_.digest, .expected_log = LogId{}};
+        question.if_absent = IfAbsent::fail;
+        if (question.key.empty()) return std::nullopt;
+        auto found = state_.store->append(name_, question);
+        if (found) return std::optional(*std::move(found));
+        const ErrorCode code = found.error().code;
+        if (code == ErrorCode::conflict || code == ErrorCode::not_found) return std::nullopt;
+        return std::unexpected(std::move(found).error());
+    }
+
     // False: this turn was begun before, and what it took back then is gone already.
-    Result<bool> rewind_first(const Batch& batch, Seq to) const {
-        if (!batch.key.empty()) {
-            Batch question = {.key = batch.key, .digest = batch.digest, .expected_log = LogId{}};
-            question.if_absent = IfAbsent::fail;
-            if (state_.store->append(name_, question)) return false;
-        }
+    Result<bool> rewind_first(Seq to) const {
+        PAL_TRY(earlier, find_earlier());
+        if (earlier) return false;
         PAL_TRY(written, write_edit(state_, name_, {}, "resend",
                                     [&](const Header& header, std::vector<Draft>&) -> Result<Body> {
                                         return rewind_entry(header, to);
@@ -351,43 +351,12 @@ private:
     const TurnTerms& terms_;
 };
 
-// What was tried to make it fit, and what came of it. Everything that was said is stored by now.
-Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, const Appended& appended,
-                             std::size_t said, Begun& begun) {
-    if (!attempt.planned || appended.again) return {};
-    const Plan& plan = attempt.planned->plan;
-    const bool done = plan.outcome == PlanOutcome::done;
-    Compaction told = told_of(*attempt.planned, done ? appended.first + said : Seq{});
-    announce(state, begun.name, told);
-    if (plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
-    if (!done)
-        begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
-                                 std::string(outcome_name(told.outcome)) +
-                                 (plan.explanation.empty() ? "" : ", " + plan.explanation) +
-                                 (attempt.rests ? "; it is not tried again until the view has "
-                                                  "grown by an eighth"
-                                                : ""));
-    if (done) begun.compaction = std::move(told);
-    return {};
-}
-
 // The first seq of what the answer is for.
-Result<Seq> turn_of(Memory::State& state, const BeginRequest& request, const Attempt& attempt,
-                    const Appended& appended) {
+Seq turn_of(const BeginRequest& request, const Attempt& attempt, Seq first) {
     if (request.continues != Seq{}) return request.continues;
-    if (!request.resend) return appended.first;
-    if (!appended.again) {
-        if (attempt.heard.said.empty() && attempt.heard.turn != Seq{}) return attempt.heard.turn;
-        return appended.first + (attempt.heard.rewind_to ? 1 : 0);
-    }
-    // What was new the first time is told by what was written then.
-    PAL_TRY(entries, read_lineage(*state.store, appended.header,
-                                  {.ranges = {{appended.first, appended.last}}}));
-    for (const Entry& entry : entries)
-        if (std::holds_alternative<MessageEntry>(entry.body)) return entry.seq;
-    const Seq noted = noted_turn(entries);
-    return noted == Seq{} ? appended.first : noted;
+    if (!request.resend) return first;
+    if (attempt.heard.said.empty() && attempt.heard.turn != Seq{}) return attempt.heard.turn;
+    return first + (attempt.heard.rewind_to ? 1 : 0);
 }
 
 Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attempt& attempt,
@@ -395,23 +364,12 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
                        const ConversationId& name) {
     const Appended& appended = stored.appended;
     // What reads or writes the store next goes by what is there.
-    if (stored.storing && (appended.again || attempt.planned || attempt.soft_due)) {
+    if (stored.storing && (attempt.planned || attempt.soft_due)) {
         PAL_CHECK(stored.storing->wait());
         stored.storing.reset();
     }
-    PAL_TRY(turn, turn_of(state, request, attempt, appended));
-    Begun begun{.name = name,
-                .key = request.write.key,
-                .log = appended.header.log,
-                .turn = turn,
-                .preamble = std::move(attempt.preamble),
-                .injected = attempt.injected,
-                .model = request.model,
-                .tools = request.tools,
-                .warnings = std::move(attempt.heard.warnings),
-                .policy = attempt.in_force.text,
-                .summaries = request.summaries};
-    begun.of_other_models = of_other_writers(attempt.calls.writers);
+    Begun begun = begun_from(request, attempt, name, appended.header.log,
+                             turn_of(request, attempt, appended.first));
     settle_texts(attempt.calls.texts, appended.first);
     if (state.call_notes) {
         attempt.calls.last = appended.last;
@@ -420,17 +378,34 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
     PAL_TRY(view,
             settle(state, attempt.before, attempt.calls, appended, written, stored.storing.get()));
     begun.view = std::move(view);
-    if (attempt.soft_due && !appended.again)
+    if (attempt.soft_due)
         PAL_CHECK(put_job(state, appended.header, attempt.in_force.text, request.model));
-    PAL_CHECK(tell_compaction(state, attempt, appended, attempt.heard.said.size(), begun));
+    PAL_CHECK(tell_compaction(state, attempt, appended.first + attempt.heard.said.size(), begun));
     if (begun.compaction)
         PAL_CHECK(keep_newest_summary(state, appended.header, begun.compaction->seq,
                                       begun.compaction->edits));
     PAL_TRY(expected, expected_tokens(state, begun));
     begun.tokens_expected = expected;
-    if (appended.again) PAL_CHECK(add_answer(*state.store, appended.header, appended.last, begun));
     begun.storing = std::move(stored.storing);
     return begun;
+}
+
+Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const Opening& opening,
+                       const TurnTerms& terms);
+
+Result<Begun> begin_again(Memory::State& state, const BeginRequest& request, const Opening& opening,
+                          const TurnTerms& terms, Attempt& attempt, const Appended& stored) {
+    PAL_TRY(begun, begun_earlier(state, request, attempt, terms.place.name, stored));
+    if (begun.already) return std::move(begun);
+    PAL_TRY(too_much, is_too_much(state, begun, attempt, request));
+    if (!too_much) return std::move(begun);
+    if (terms.place.taken) return turn_taken(terms.place.name);
+    TurnTerms further = terms;
+    further.goes_on = true;
+    PAL_TRY(next, begin_at(state, going_on(request, begun.turn), {.preamble = opening.preamble},
+                           further));
+    next.warnings.insert(next.warnings.begin(), begun.warnings.begin(), begun.warnings.end());
+    return std::move(next);
 }
 
 Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const Opening& opening,
@@ -446,9 +421,19 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
         // What was kept in memory may be of a conversation that is gone.
         if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
         PAL_TRY(attempt, std::move(prepared));
+        if (attempt.earlier)
+            return begin_again(state, request, opening, terms, attempt, *attempt.earlier);
+        if (attempt.refused() && attempt.batch.entries.empty() && attempt.batch.patch.empty()) {
+            if (!attempt.before.guessed) return refuse(state, name, *attempt.planned);
+            continue;
+        }
         const auto batch = std::make_shared<const Batch>(std::move(attempt.batch));
         auto stored =
             store_batch(*state.store, name, batch, request.ahead && !terms.place.exclusive);
+        if (stored && stored->appended.again) {
+            if (stored->storing) PAL_CHECK(stored->storing->wait());
+            return begin_again(state, request, opening, terms, attempt, stored->appended);
+        }
         if (stored)
             return begun_of(state, request, attempt, batch->entries, *std::move(stored), name);
         const bool plans =

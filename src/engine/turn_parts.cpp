@@ -61,7 +61,7 @@ std::string miss_warning(Memory::State& state, const Begun& begun, const CallSta
                                      .newest_first = true});
     if (!notes) return text + "what changed could not be read";
     for (const Entry& entry : *notes) {
-        if (std::get<NoteEntry>(entry.body).kind != "call") continue;
+        if (!was_sent(std::get<NoteEntry>(entry.body))) continue;
         const auto before = load_view(*state.store, *state.tokenizer, begun.view.header, entry.seq);
         if (!before) break;
         const auto at = first_difference(before->view, begun.view);
@@ -137,11 +137,6 @@ Result<void> add_compaction(Memory::State& state, const Header& header, const Pl
 
 Result<View> settle(Memory::State& state, const Footing& before, const CallState& calls,
                     const Appended& appended, std::span<const Draft> written, Storing* storing) {
-    // Also for a repeat: what the note of the call says was sent is what is sent.
-    if (appended.again) {
-        PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, appended.header, appended.last));
-        return std::move(loaded.view);
-    }
     std::optional<HotView> now;
     if (appended.created) {
         HotView fresh = *before.view;

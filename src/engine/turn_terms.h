@@ -13,6 +13,7 @@ struct TurnTerms {
         {};                          // the request with what its agent adds; none: as it is
     std::string system_prompt = {};  // of the agent
     Fingerprint digest = {};         // of the request as it came
+    bool goes_on = false;            // what the request said is stored: its key is another batch's
 };
 
 // not_found when the request names an agent that is not there; conflict when another turn is under

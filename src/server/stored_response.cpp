@@ -182,7 +182,7 @@ Result<std::size_t> count_responses(Memory& memory, const Header& header) {
         for (const Entry& entry : notes) {
             const auto& note = std::get<NoteEntry>(entry.body);
             const auto body =
-                note.kind == "call" ? std::optional(parse_json(view_of(note.body))) : std::nullopt;
+                was_sent(note) ? std::optional(parse_json(view_of(note.body))) : std::nullopt;
             const auto parameters =
                 body && *body ? (*body)->root().find("parameters") : std::nullopt;
             if (parameters && parameters->find(end_kind)) ++count;

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "engine/call_note.h"
 #include "palimpsest/format.h"
 
 namespace palimpsest {
 namespace {
 
 constexpr std::size_t notes_max = 8;  // A call's own note has at most preamble and tools before it.
+constexpr std::size_t later_notes_max = 1000;  // from a refused call to the one that was sent
 constexpr Kinds no_messages{all_kinds.bits & ~only(EntryKind::message).bits};
 
 const NoteEntry* note_of(const Entry& entry, std::string_view kind) {
@@ -42,6 +44,20 @@ Result<Usage> read_usage(const NoteEntry& note) {
                  .reasoning = number("reasoning")};
 }
 
+// The newest call that goes on with the turn, whose first one was refused.
+Result<Seq> find_later_call(Memory& memory, const ConversationId& name, Seq turn, Range among) {
+    if (among.empty()) return no_turn();
+    PAL_TRY(notes,
+            memory.log(name,
+                       {.range = among, .kinds = only(EntryKind::note), .limit = later_notes_max}));
+    Seq found;
+    for (const Entry& entry : notes)
+        if (was_sent(std::get<NoteEntry>(entry.body)) && noted_turn({entry}) == turn)
+            found = entry.seq;
+    if (found == Seq{}) return no_turn();
+    return found;
+}
+
 }  // namespace
 
 Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& log, Seq turn) {
@@ -57,7 +73,8 @@ Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& l
                                        .limit = call->seq.value - turn.value + 1,
                                        .content = false}));
     if (!std::ranges::all_of(entries, is_of_begin)) return no_turn();
-    return call->seq;
+    if (was_sent(std::get<NoteEntry>(call->body))) return call->seq;
+    return find_later_call(memory, name, turn, {call->seq + 1, header.end});
 }
 
 Result<void> read_begun(Memory& memory, Seq call, Begun& begun) {
@@ -77,15 +94,18 @@ Result<void> read_begun(Memory& memory, Seq call, Begun& begun) {
     return {};
 }
 
-// It is the first entry after what was said; after the answer stands what belongs to later turns.
+// It stands before the notes that end the view.
 Result<std::optional<Compaction>> find_compaction(Memory& memory, const Begun& begun) {
-    const Seq end = begun.already ? begun.already_at : seq_max;
-    PAL_TRY(entries,
-            memory.log(begun.name, {.range = {begun.turn, end}, .kinds = no_messages, .limit = 1}));
-    const auto* entry =
-        entries.empty() ? nullptr : std::get_if<CompactionEntry>(&entries.front().body);
-    if (!entry || entry->cause != Cause::policy) return std::nullopt;
-    PAL_TRY(compaction, memory.find_compaction(begun.name, entries.front().seq));
+    PAL_TRY(entries, memory.log(begun.name, {.range = {begun.turn, begun.view.seq},
+                                             .kinds = no_messages,
+                                             .limit = notes_max,
+                                             .newest_first = true}));
+    const auto last = std::ranges::find_if(entries, [](const Entry& entry) {
+        return !note_of(entry, "text") && !note_of(entry, "compaction") && !note_of(entry, "call");
+    });
+    const auto* entry = last == entries.end() ? nullptr : std::get_if<CompactionEntry>(&last->body);
+    if (!entry || entry->cause == Cause::request) return std::nullopt;
+    PAL_TRY(compaction, memory.find_compaction(begun.name, last->seq));
     return std::optional(std::move(compaction));
 }
 

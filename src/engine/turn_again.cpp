@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "base/json.h"
+#include "engine/calibrate.h"
+#include "engine/turn_attempt.h"
+#include "store/lineage.h"
+
+namespace palimpsest {
+namespace {
+
+// The first seq of what the answer is for, as what was written then tells it.
+Result<Seq> turn_of(Store& store, const BeginRequest& request, const Appended& stored) {
+    if (request.continues != Seq{}) return request.continues;
+    if (!request.resend) return stored.first;
+    PAL_TRY(entries, read_lineage(store, stored.header, {.ranges = {{stored.first, stored.last}}}));
+    for (const Entry& entry : entries)
+        if (std::holds_alternative<MessageEntry>(entry.body)) return entry.seq;
+    const Seq noted = noted_turn(entries);
+    return noted == Seq{} ? stored.first : noted;
+}
+
+// The last entry of what was sent for the answer that ends there; 0: nothing notes it.
+Result<Seq> sent_for(Store& store, const Header& header, Seq answer) {
+    PAL_TRY(entries, read_lineage(store, header, {.ranges = {{answer + 1, answer + 1}}}));
+    const auto* note = entries.empty() ? nullptr : std::get_if<NoteEntry>(&entries.front().body);
+    if (!note || note->kind != "usage") return Seq{};
+    PAL_TRY(body, parse_json(view_of(note->body)));
+    const auto call = body.root().find("call");
+    return Seq{static_cast<std::uint64_t>(call ? call->integer().value_or(0) : 0)};
+}
+
+}  // namespace
+
+Begun begun_from(const BeginRequest& request, Attempt& attempt, const ConversationId& name,
+                 const LogId& log, Seq turn) {
+    Begun begun{.name = name,
+                .key = request.write.key,
+                .log = log,
+                .turn = turn,
+                .preamble = std::move(attempt.preamble),
+                .injected = attempt.injected,
+                .model = request.model,
+                .tools = request.tools,
+                .warnings = std::move(attempt.heard.warnings),
+                .policy = attempt.in_force.text,
+                .summaries = request.summaries};
+    begun.of_other_models = of_other_writers(attempt.calls.writers);
+    return begun;
+}
+
+Result<Begun> begun_earlier(Memory::State& state, const BeginRequest& request, Attempt& attempt,
+                            const ConversationId& name, const Appended& stored) {
+    const Header& header = stored.header;
+    PAL_TRY(turn, turn_of(*state.store, request, stored));
+    Begun begun = begun_from(request, attempt, name, header.log, turn);
+    PAL_CHECK(add_answer(*state.store, header, stored.last, begun));
+    Seq at = stored.last;
+    if (begun.already) {
+        PAL_TRY(sent, sent_for(*state.store, header, begun.already_at));
+        at = std::max(at, sent);
+    }
+    PAL_TRY(loaded, load_view(*state.store, *state.tokenizer, header, at));
+    begun.view = std::move(loaded.view);
+    PAL_TRY(expected, expected_tokens(state, begun));
+    begun.tokens_expected = expected;
+    return begun;
+}
+
+Result<bool> is_too_much(Memory::State& state, const Begun& begun, const Attempt& attempt,
+                         const BeginRequest& request) {
+    // The attempt may have gone by what was kept in memory.
+    PAL_TRY(in_force, state.policies->choose({.request = request.policy,
+                                              .conversation = begun.view.header.policy,
+                                              .agent = request.agent_policy}));
+    if (!in_force.policy) return false;
+    const View view = recounted(state.measures->tokenizer(request.model), begun.view);
+    const Occasion occasion = make_occasion(
+        state, view.totals, attempt.calls,
+        {request.model, request.tools, request.parameters, begun.preamble, view.items});
+    return find_due(*in_force.policy, occasion).level == Level::hard;
+}
+
+BeginRequest going_on(const BeginRequest& request, Seq turn) {
+    BeginRequest next = request;
+    next.messages = {};
+    next.write = {.key = request.write.key, .if_absent = IfAbsent::fail};
+    next.header = {};
+    next.continues = turn;
+    next.resend = false;
+    return next;
+}
+
+}  // namespace palimpsest

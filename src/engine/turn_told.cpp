@@ -1,0 +1,37 @@
+// What a turn is told of its compaction.
+#include "engine/turn_attempt.h"
+
+namespace palimpsest {
+
+std::string resting_text(const Due& due) {
+    return "compaction is due (" + due.resting +
+           ") and rests, because it changed nothing twice: it is tried again when the view has " +
+           std::to_string(due.resting_until) + " tokens";
+}
+
+std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,
+                              const Planned& planned) {
+    announce(state, name, told_of(planned));
+    return std::unexpected(unreachable_error(planned.plan.floor, planned.plan.explanation));
+}
+
+Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, Seq behind,
+                             Begun& begun) {
+    if (!attempt.planned) return {};
+    if (attempt.refused()) return refuse(state, begun.name, *attempt.planned);
+    const Plan& plan = attempt.planned->plan;
+    const bool done = plan.outcome == PlanOutcome::done;
+    Compaction told = told_of(*attempt.planned, done ? behind : Seq{});
+    announce(state, begun.name, told);
+    if (!done)
+        begun.warnings.push_back("compaction was due (" + plan.trigger + ") and changed nothing: " +
+                                 std::string(outcome_name(told.outcome)) +
+                                 (plan.explanation.empty() ? "" : ", " + plan.explanation) +
+                                 (attempt.rests ? "; it is not tried again until the view has "
+                                                  "grown by an eighth"
+                                                : ""));
+    if (done) begun.compaction = std::move(told);
+    return {};
+}
+
+}  // namespace palimpsest

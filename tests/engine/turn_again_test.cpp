@@ -1,0 +1,136 @@
+// Repeats of turns that have no answer yet: what is sent for them is held to the policy like what
+// any call sends, and nothing is asked or written for nothing.
+#include <gtest/gtest.h>
+
+#include "engine/call_note.h"
+#include "palimpsest/chat.h"
+#include "support/engine.h"
+#include "support/fake_summarizer.h"
+
+using namespace palimpsest;
+using namespace palimpsest::testing_support;
+
+namespace {
+
+constexpr std::string_view keep_one =
+    R"({"triggers":{"messages":400},"passes":[{"pass":"keep_last","turns":1}]})";
+constexpr std::string_view folds =
+    R"({"triggers":{"messages":4},"target":{"tokens":1},"passes":[{"pass":"summarize","keep_turns":1}]})";
+
+std::string words(int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += "number ";
+    return out;
+}
+
+Memory with_tiny_window(std::shared_ptr<Summarizer> summarizer = {}) {
+    MemoryOptions options;
+    options.models = {{.name = "tiny", .window_tokens = 200}};
+    options.summarizer = std::move(summarizer);
+    return Memory(memory_store(), std::move(options));
+}
+
+// One message that is larger than the window and must stay.
+void say_too_much(Memory& memory) {
+    const std::string list = "[" + user(words(400)) + "," + assistant("noted") + "]";
+    ASSERT_TRUE(memory.append(alice, {.messages = list}));
+    ASSERT_TRUE(memory.pin(alice, Seq{1}));
+}
+
+Result<Begun> ask(Memory& memory, std::string_view policy, bool resend = false) {
+    const std::string said = user("and now?");
+    return memory.begin(alice, {.messages = said,
+                                .model = "tiny",
+                                .policy = std::string(policy),
+                                .write = {.key = "k"},
+                                .resend = resend});
+}
+
+Seq end_of(Memory& memory) {
+    return memory.head(alice)->end;
+}
+
+std::size_t calls_sent(Memory& memory) {
+    std::size_t sent = 0;
+    const auto notes = memory.log(alice, {.kinds = only(EntryKind::note)});
+    for (const Entry& entry : *notes)
+        sent += was_sent(std::get<NoteEntry>(entry.body)) ? 1 : 0;
+    return sent;
+}
+
+}  // namespace
+
+TEST(turn_again, a_repeat_of_what_was_refused_is_refused_and_writes_nothing) {
+    for (const std::string_view policy : {keep_one, std::string_view("\"strict\"")}) {
+        Memory memory = with_tiny_window();
+        say_too_much(memory);
+        ASSERT_EQ(ask(memory, policy).error().code, ErrorCode::budget_unreachable);
+        const Seq end = end_of(memory);
+        for (int repeat = 0; repeat < 3; ++repeat)
+            EXPECT_EQ(ask(memory, policy).error().code, ErrorCode::budget_unreachable) << policy;
+        EXPECT_EQ(end_of(memory), end);
+        EXPECT_EQ(calls_sent(memory), 0u) << "nothing was sent";
+    }
+}
+
+TEST(turn_again, a_repeat_fits_once_what_was_in_its_way_is_gone) {
+    for (const bool resend : {false, true}) {
+        Memory memory = with_tiny_window();
+        say_too_much(memory);
+        ASSERT_EQ(ask(memory, keep_one, resend).error().code, ErrorCode::budget_unreachable);
+        ASSERT_TRUE(memory.unpin(alice, Seq{1}));
+        const auto begun = ask(memory, keep_one, resend);
+        ASSERT_TRUE(begun) << begun.error().message;
+        EXPECT_TRUE(begun->compaction);
+        EXPECT_EQ(texts(begun->view), "and now?");
+        EXPECT_EQ(begun->turn, Seq{4}) << "what is asked was said once, behind the pin";
+        EXPECT_EQ(calls_sent(memory), 1u);
+        // Its answer is that of every later repeat.
+        const Answer answer{.message = *make_message(FormatId::openai_chat, Role::assistant, "hi")};
+        ASSERT_TRUE(memory.finish(*begun, answer));
+        const auto again = ask(memory, keep_one, resend);
+        ASSERT_TRUE(again && again->already);
+        EXPECT_EQ(again->view.seq, begun->view.seq);
+        EXPECT_EQ(memory.head(alice)->messages, 4u);
+    }
+}
+
+TEST(turn_again, a_repeat_is_held_to_the_policy_of_its_time) {
+    Memory memory = with_tiny_window();
+    const std::string said = user("and now?");
+    const std::string list = "[" + user(words(100)) + "," + assistant("noted") + "]";
+    ASSERT_TRUE(memory.append(alice, {.messages = list}));
+    const auto ask_again = [&] {
+        return memory.begin(alice, {.messages = said, .model = "tiny", .write = {.key = "k"}});
+    };
+    const auto first = ask_again();
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_EQ(first->view.items.size(), 3u);
+    ASSERT_TRUE(memory.patch(alice, {.policy = R"({"mode":"trim","token_budget":50})"}));
+    const auto again = ask_again();
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(texts(again->view), "and now?");
+}
+
+TEST(turn_again, nobody_is_asked_for_a_summary_that_no_one_would_use) {
+    const auto summarizer = std::make_shared<FakeSummarizer>();
+    Memory memory = with_tiny_window(summarizer);
+    ASSERT_TRUE(ask(memory, folds));
+    const std::string list = "[" + assistant("yes") + "," + user(words(30)) + "," +
+                             assistant("on") + "," + user(words(30)) + "," + assistant("on") + "]";
+    ASSERT_TRUE(memory.append(alice, {.messages = list}));
+    const auto again = ask(memory, folds);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(texts(again->view), "and now?") << "what the first attempt was sent";
+    EXPECT_EQ(summarizer->calls, 0);
+}
+
+TEST(turn_again, what_was_refused_is_not_shown_as_sent) {
+    Memory memory = with_tiny_window();
+    say_too_much(memory);
+    ASSERT_EQ(ask(memory, keep_one).error().code, ErrorCode::budget_unreachable);
+    const auto shown = memory.past_call(alice, end_of(memory));
+    ASSERT_FALSE(shown);
+    EXPECT_EQ(shown.error().code, ErrorCode::unprocessable);
+    EXPECT_TRUE(shown.error().message.contains("refused")) << shown.error().message;
+}
