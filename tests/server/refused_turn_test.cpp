@@ -9,7 +9,8 @@ class Small : public Behind {
 public:
     Small()
         : Behind(FormatId::openai_chat, "memory:",
-                 {.models = {{.name = "m", .window_tokens = 4000, .output_tokens = 100}}}) {
+                 {.models = {{.name = "m", .window_tokens = 4000, .output_tokens = 100}},
+                  .policy = "balanced"}) {
         std::string words = "many";
         for (int i = 0; i < 20000; ++i) words += " words";
         ask("POST", conversation + "/messages",
