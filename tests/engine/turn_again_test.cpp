@@ -6,6 +6,7 @@
 #include "palimpsest/chat.h"
 #include "support/engine.h"
 #include "support/fake_summarizer.h"
+#include "support/scripted_model.h"
 
 using namespace palimpsest;
 using namespace palimpsest::testing_support;
@@ -53,8 +54,7 @@ Seq end_of(Memory& memory) {
 std::size_t calls_sent(Memory& memory) {
     std::size_t sent = 0;
     const auto notes = memory.log(alice, {.kinds = only(EntryKind::note)});
-    for (const Entry& entry : *notes)
-        sent += was_sent(std::get<NoteEntry>(entry.body)) ? 1 : 0;
+    for (const Entry& entry : *notes) sent += was_sent(std::get<NoteEntry>(entry.body)) ? 1 : 0;
     return sent;
 }
 
@@ -133,4 +133,23 @@ TEST(turn_again, what_was_refused_is_not_shown_as_sent) {
     ASSERT_FALSE(shown);
     EXPECT_EQ(shown.error().code, ErrorCode::unprocessable);
     EXPECT_TRUE(shown.error().message.contains("refused")) << shown.error().message;
+}
+
+TEST(turn_again, what_was_refused_can_be_resumed_as_it_was_asked) {
+    Memory memory = with_tiny_window();
+    say_too_much(memory);
+    ASSERT_TRUE(memory.patch(alice, {.policy = std::string(keep_one)}));
+    ScriptedModel model;
+    model.says("hi");
+    const std::string said = "[" + message("system", "be brief") + "," + user("and now?") + "]";
+    const std::string tools =
+        R"([{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}])";
+    const BeginRequest request{.messages = said, .model = "tiny", .tools = tools};
+    EXPECT_EQ(chat(memory, alice, request, model).error().code, ErrorCode::budget_unreachable);
+    EXPECT_EQ(resume(memory, alice, model).error().code, ErrorCode::budget_unreachable);
+    ASSERT_TRUE(memory.unpin(alice, Seq{1}));
+    const auto done = resume(memory, alice, model);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(model.sent, std::vector<std::string>{"be brief and now?"});
+    EXPECT_TRUE(model.tools.contains("look")) << model.tools;
 }
