@@ -101,11 +101,15 @@ bool is_wanted(const PolicyPass& pass, const Occasion& occasion) {
            due_in(pass.when, Level::hard, occasion).level != Level::none;
 }
 
-// Whether one of these takes away what is oldest until the policy's target is met.
-bool removes_oldest(std::span<const PolicyPass> passes) {
-    return std::ranges::any_of(passes, [](const PolicyPass& pass) {
-        return pass.removes_oldest && pass.target.empty() && pass.when.kind == Trigger::Kind::never;
-    });
+// It takes away what is oldest until the policy's target is met.
+bool removes_oldest(const PolicyPass& pass) {
+    return pass.removes_oldest && pass.target.empty() && pass.when.kind == Trigger::Kind::never;
+}
+
+// How many passes come before the last such one; none: there is none behind any.
+std::size_t before_last_removing(std::span<const PolicyPass> passes) {
+    const auto last = std::ranges::find_if(passes.rbegin(), passes.rend(), removes_oldest);
+    return last == passes.rend() ? 0 : static_cast<std::size_t>(passes.rend() - last) - 1;
 }
 
 // One round of passes; false when there is nothing more to gain from another.
@@ -122,14 +126,14 @@ bool run_round(Outline& outline, const PlanInput& input, const Policy& policy,
     }
     PlanDraft draft(now, policy);
     if (outline.items.data() == input.items.data()) outline.in_order = draft.in_order();
+    const std::size_t goes_on_below = look_ahead ? before_last_removing(passes) : 0;
     for (std::size_t p = 0; p < passes.size(); ++p) {
         const PolicyPass& pass = passes[p];
         if (target && draft.used() <= *target) break;
         if (!is_wanted(pass, input.occasion)) continue;
         const auto own = pass.target.in(window);
         const auto stop = own ? own : target;
-        const bool goes_on = look_ahead && removes_oldest(passes.subspan(p + 1));
-        const auto later = goes_on ? target : std::nullopt;
+        const auto later = p < goes_on_below ? target : std::nullopt;
         if (!draft.run(pass, stop, pass.min_gain.in(window).value_or(0), later)) {
             outline.refusal = draft.refusal();
             return false;
@@ -207,7 +211,8 @@ bool has_room(const Policy& policy, const Due& due, const Occasion& occasion, st
 
 // A quarter goes then. Passes that say themselves how much they leave do so.
 bool is_gentle(const Policy& policy, const Due& due, const Occasion& occasion, std::uint64_t used) {
-    const bool stops = !policy.target.empty() || due.at_tokens || removes_oldest(policy.passes);
+    const bool stops = !policy.target.empty() || due.at_tokens ||
+                       std::ranges::any_of(policy.passes, removes_oldest);
     return stops && has_room(policy, due, occasion, used);
 }
 

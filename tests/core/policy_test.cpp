@@ -377,6 +377,37 @@ TEST(policy, an_error_names_the_whole_path_of_its_field) {
               R"("recall.tokens" must be a whole number, 0 or more; it is -1)");
 }
 
+TEST(policy, is_refused_when_it_has_more_than_a_plan_should_read) {
+    const auto list = [](const char* element, std::size_t count) {
+        std::string json = "[";
+        for (std::size_t i = 0; i < count; ++i) json += (i == 0 ? "" : ",") + std::string(element);
+        return json + "]";
+    };
+    const auto param = [](const std::string& policy) {
+        const auto parsed = parse_policy(policy);
+        return parsed ? std::string("accepted") : parsed.error().param;
+    };
+    const auto with = [](const std::string& field, const std::string& value) {
+        return "{\"passes\":[{\"pass\":\"fail\"}],\"" + field + "\":" + value + "}";
+    };
+    const char* const pass = R"({"pass":"fail"})";
+    EXPECT_EQ(param("{\"passes\":" + list(pass, 64) + "}"), "accepted");
+    EXPECT_EQ(param("{\"passes\":" + list(pass, 65) + "}"), "passes");
+    EXPECT_EQ(param(with("last_resort", list(pass, 65))), "last_resort");
+    EXPECT_EQ(param(with("triggers", "{\"any\":" + list(R"({"turns":1})", 65) + "}")),
+              "triggers.any");
+    EXPECT_EQ(param(with("triggers",
+                         "{\"soft\":{\"any\":[{\"all\":" + list(R"({"turns":1})", 65) + "}]}}")),
+              "triggers.soft.any[0].all");
+    EXPECT_EQ(param(with("protect", "{\"tools\":" + list("\"t\"", 1024) + "}")), "accepted");
+    EXPECT_EQ(param(with("protect", "{\"tools\":" + list("\"t\"", 1025) + "}")), "protect.tools");
+    EXPECT_EQ(param("{\"mode\":\"compact\",\"exclude_tools\":" + list("\"t\"", 1025) + "}"),
+              "exclude_tools");
+    EXPECT_EQ(param(with("name", "\"" + std::string(65'536, 'x') + "\"")), "policy");
+    EXPECT_EQ(parse_policy("{\"passes\":" + list(pass, 65) + "}").error().message,
+              "the list has 65 entries; in a policy it may have 64");
+}
+
 TEST(policy, the_seeds_other_names_mean_the_same) {
     EXPECT_EQ(*expand_policy(R"({"strategy":"compact","clear_tool_inputs":true,)"
                              R"("exclude_tools":["a"]})"),
