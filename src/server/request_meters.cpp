@@ -24,6 +24,13 @@ void RequestMeters::count(const Route* route, int status, double seconds) {
     times.sum += seconds;
 }
 
+std::optional<RequestMeters::StreamPlace> RequestMeters::take_stream(std::size_t most) {
+    if (std::cmp_less_equal(++open_, most)) return StreamPlace(*this);
+    --open_;
+    refuse(Refusal::streams);
+    return {};
+}
+
 void RequestMeters::count_cut(std::optional<ErrorCode> reason) {
     const std::scoped_lock lock(mutex_);
     ++cuts_[reason ? error_info(*reason).name : "stopped"];
@@ -57,7 +64,7 @@ std::string RequestMeters::refusals() const {
 
 std::string RequestMeters::text() const {
     std::string out = fmt::format(
-        "# HELP memory_open_streams Streamed answers that are being sent.\n"
+        "# HELP memory_open_streams Streamed answers that were asked for and have not ended.\n"
         "# TYPE memory_open_streams gauge\nmemory_open_streams {}\n"
         "# HELP memory_requests_total Requests, by route and status.\n"
         "# TYPE memory_requests_total counter\n",

@@ -23,18 +23,26 @@ public:
     // `route` is null for a request that fits none.
     void count(const Route* route, int status, double seconds);
 
-    // One stream that is open as long as this lives.
-    class OpenStream {
+    // The place of one streamed answer, taken as long as this lives.
+    class StreamPlace {
     public:
-        explicit OpenStream(RequestMeters& meters) : meters_(meters) { ++meters_.open_; }
-        ~OpenStream() { --meters_.open_; }
-        OpenStream(const OpenStream&) = delete;
-        OpenStream& operator=(const OpenStream&) = delete;
+        StreamPlace() = default;
+        explicit StreamPlace(RequestMeters& meters) : meters_(&meters) {}
+        ~StreamPlace() {
+            if (meters_) --meters_->open_;
+        }
+        StreamPlace(StreamPlace&& other) noexcept
+            : meters_(std::exchange(other.meters_, nullptr)) {}
+        StreamPlace& operator=(StreamPlace&& other) noexcept {
+            std::swap(meters_, other.meters_);
+            return *this;
+        }
 
     private:
-        RequestMeters& meters_;
+        RequestMeters* meters_ = nullptr;
     };
-    std::int64_t open_streams() const { return open_; }
+    // None: `most` are taken. Taken before anything is asked, so that no more are ever open.
+    std::optional<StreamPlace> take_stream(std::size_t most);
 
     // What was turned away because there was too much of it.
     enum class Refusal : std::uint8_t { connections, queue, streams };

@@ -63,13 +63,12 @@ HttpResponse write_refusal(const Error& error, const HttpRequest& request, const
 // The way out of a route: see Outlet. Belongs to the worker.
 class WorkerOutlet final : public Outlet {
 public:
-    WorkerOutlet(Exchange& exchange, std::string request_id, RequestMeters& meters)
-        : exchange_(exchange), request_id_(std::move(request_id)), meters_(meters) {}
+    WorkerOutlet(Exchange& exchange, std::string request_id)
+        : exchange_(exchange), request_id_(std::move(request_id)) {}
 
     void start(HttpResponse head) override {
         if (started_) return;
         started_ = true;
-        open_.emplace(meters_);
         set_request_id(head, request_id_, exchange_.request().path);
         exchange_.start_from_worker(std::move(head));
     }
@@ -87,8 +86,6 @@ public:
 private:
     Exchange& exchange_;
     const std::string request_id_;
-    RequestMeters& meters_;
-    std::optional<RequestMeters::OpenStream> open_;
     bool started_ = false;
     std::size_t sent_ = 0;
 };
@@ -116,9 +113,10 @@ std::string_view key_of(const HttpRequest& request) {
 struct Arrival {
     std::string id = {};
     std::shared_ptr<RequestTrace> trace = {};
-    std::string key = {};         // its id, once it is known
-    std::size_t streamed = 0;     // bytes of its answer, where that is a stream
-    std::string_view fault = {};  // what ended its stream before the answer did
+    std::string key = {};                   // its id, once it is known
+    std::size_t streamed = 0;               // bytes of its answer, where that is a stream
+    std::string_view fault = {};            // what ended its stream before the answer did
+    RequestMeters::StreamPlace place = {};  // of its answer, where that is to be a stream
 };
 
 std::string span_name(const HttpRequest& request, const Route* route) {
@@ -231,9 +229,10 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
     call->request_id = arrival.id;
     call->trace = arrival.trace;
     call->finish_abandoned = now->finish_abandoned;
-    if (wants_stream(*call) && std::cmp_greater_equal(meters->open_streams(), limits.streams_max)) {
-        meters->refuse(RequestMeters::Refusal::streams);
-        return {write_busy("open streams", request.path), {}};
+    if (wants_stream(*call)) {
+        auto place = meters->take_stream(limits.streams_max);
+        if (!place) return {write_busy("open streams", request.path), {}};
+        arrival.place = *std::move(place);
     }
     call->out = &out;
     Result<RouteReply> reply = carry_out(*call);
@@ -265,7 +264,7 @@ Task<void> Server::State::serve(Exchange& exchange) {
     Span span(tracer, tracer ? span_name(request, route) : std::string(), SpanKind::server,
               parent.value_or(TracePoint{}));
     Arrival arrival{request_ids->next(), std::make_shared<RequestTrace>(tracer, span.context())};
-    WorkerOutlet out(exchange, arrival.id, *meters);
+    WorkerOutlet out(exchange, arrival.id);
     const auto finish = [&](const HttpResponse& response) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         meters->count(route, response.status, took.count());
@@ -309,7 +308,6 @@ Task<void> Server::State::stream(Exchange& exchange, Outcome& outcome, std::size
         sent += bytes.size();
         return exchange.write_from_worker(bytes);
     };
-    const RequestMeters::OpenStream open(*meters);
     auto work = [&] { outcome.stream(send); };
     co_await exchange.run(work, Lane::slow);
 }

@@ -64,12 +64,41 @@ TEST(overload, a_stream_more_than_allowed_is_refused_and_plain_answers_are_not) 
         EXPECT_EQ(stream_text(FormatId::openai_chat, gateway.chat(hello, {}, R"("stream":true)")),
                   "one two three four five");
     });
-    wait_until([&] { return shows(gateway, "memory_open_streams 1"); });
+    wait_until([&] { return !gateway.upstream.requests().empty(); });
     expect_busy(gateway.chat(hello, {}, R"("stream":true)"));
     EXPECT_EQ(chat_text(gateway.chat(hello)), "plain");
     EXPECT_TRUE(shows(gateway, R"(memory_refused_total{reason="streams"} 1)"));
     gateway.upstream.let_go();
     first.join();
+}
+
+// Each of the four is a stream that was asked for and of which nothing has come yet.
+TEST(overload, a_stream_has_its_place_before_its_first_byte_and_until_its_end) {
+    const std::pair<std::string, std::string> asked[] = {
+        {"/v1/chat/completions", R"({"model":"m","stream":true,"messages":[)" + hello + "]}"},
+        {"/v1/messages",
+         R"({"model":"m","max_tokens":50,"stream":true,"messages":[)" + hello + "]}"},
+        {"/v1/responses", R"({"model":"m","stream":true,"input":"hello"})"},
+        {"/api/v1/chat", R"({"stream":true,"message":"hello"})"}};
+    for (const auto& [path, body] : asked) {
+        ServerOptions options;
+        options.terms.limits.streams_max = 1;
+        UpstreamReply late = tells(FormatId::openai_chat, "late");
+        late.hold_at = 0;
+        Gateway gateway(FormatId::openai_chat, {late, tells(FormatId::openai_chat, "again")},
+                        options);
+        std::thread first(
+            [&] { EXPECT_TRUE(gateway.post(path, body).response.body.contains("late")) << path; });
+        wait_until([&] { return !gateway.upstream.requests().empty(); });
+        for (const auto& [other, another] : asked)
+            EXPECT_EQ(gateway.post(other, another).status(), 503) << path << " then " << other;
+        EXPECT_TRUE(shows(gateway, "memory_open_streams 1"));
+        EXPECT_TRUE(shows(gateway, R"(memory_refused_total{reason="streams"} 4)"));
+        gateway.upstream.let_go();
+        first.join();
+        wait_until([&] { return shows(gateway, "memory_open_streams 0"); });
+        EXPECT_TRUE(gateway.post(path, body).response.body.contains("again")) << path;
+    }
 }
 
 // On a machine that is busy itself nothing may have come when the time is over, so there is more of
