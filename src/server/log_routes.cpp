@@ -22,21 +22,23 @@ Result<Seq> parse_place(std::string_view text, std::string_view param) {
                 std::string(param));
 }
 
-Result<Range> range_of(const Query& query) {
+// What lies between the places that are named, in the order of the list: of one from the newest on,
+// older entries are behind a place.
+Result<Range> range_of(const Query& query, bool newest_first) {
     Range range{Seq{1}, seq_max};
-    if (const auto after = query.text("after")) {
-        PAL_TRY(seq, parse_place(*after, "after"));
+    if (const auto low = query.text(newest_first ? "before" : "after")) {
+        PAL_TRY(seq, parse_place(*low, newest_first ? "before" : "after"));
         range.from = seq + 1;
     }
-    if (const auto before = query.text("before")) {
-        PAL_TRY(seq, parse_place(*before, "before"));
+    if (const auto high = query.text(newest_first ? "after" : "before")) {
+        PAL_TRY(seq, parse_place(*high, newest_first ? "after" : "before"));
         range.to = seq - 1;
     }
     return range;
 }
 
-// The newest entries before a place, or the oldest behind one: what is next to the place is read,
-// what is asked for by `order` is how it is shown.
+// The entries behind a place, or those before one: what is next to the place is read, in the order
+// of the list it is shown.
 struct Paging {
     LogQuery query = {};
     std::size_t limit = 100;
@@ -44,18 +46,19 @@ struct Paging {
 };
 
 Result<Paging> paging_of(const Query& query, Kinds kinds) {
-    PAL_TRY(range, range_of(query));
     const bool newest_first = query.text("order") == "desc";
-    const bool from_the_end =
-        query.number("last").has_value() || (query.text("before") && !query.text("after"));
-    const std::uint64_t limit = query.number("last").value_or(query.number("limit").value_or(100));
+    PAL_TRY(range, range_of(query, newest_first));
+    const auto last = query.number("last");
+    const bool from_the_end = query.text("before") && !query.text("after");
+    const bool reads_newest = last || newest_first != from_the_end;
+    const std::uint64_t limit = last.value_or(query.number("limit").value_or(100));
     return Paging{.query = {.range = range,
                             .kinds = kinds,
                             .limit = limit + 1,
-                            .newest_first = from_the_end || newest_first,
+                            .newest_first = reads_newest,
                             .content = query.text("content") != "0"},
                   .limit = limit,
-                  .turn_round = from_the_end && !newest_first};
+                  .turn_round = reads_newest != newest_first};
 }
 
 Result<RouteReply> list_entries(Call& call, Kinds kinds) {

@@ -29,15 +29,15 @@ constexpr Parameter entry_query[] = {
     order_row,
     limit_row,
     {"last", R"({"type":"integer","minimum":0,"maximum":1000})", "the newest N, oldest first"},
-    {"after", R"({"type":"string"})", "behind this seq or message id"},
-    {"before", R"({"type":"string"})", "before this seq or message id"},
+    {"after", R"({"type":"string"})", "go on behind this seq or message id"},
+    {"before", R"({"type":"string"})", "the page that ends before this seq or message id"},
 };
 constexpr Parameter log_query[] = {
     order_row,
     limit_row,
     {"last", R"({"type":"integer","minimum":0,"maximum":1000})", "the newest N, oldest first"},
-    {"after", R"({"type":"string"})", "behind this seq or message id"},
-    {"before", R"({"type":"string"})", "before this seq or message id"},
+    {"after", R"({"type":"string"})", "go on behind this seq or message id"},
+    {"before", R"({"type":"string"})", "the page that ends before this seq or message id"},
     {"kind", R"({"type":"string"})", "only entries of this kind"},
 };
 constexpr Parameter view_query[] = {

@@ -163,6 +163,13 @@ TEST(rest, pages_through_a_log) {
     EXPECT_EQ(ids_of(running.ask("GET", list + "?limit=2&after=2")), (Ids{"3", "4"}));
     EXPECT_EQ(ids_of(running.ask("GET", list + "?limit=2&before=4")), (Ids{"2", "3"}));
     EXPECT_EQ(ids_of(running.ask("GET", list + "?limit=2&order=desc")), (Ids{"5", "4"}));
+    const Told newest = running.ask("GET", list + "?limit=2&order=desc&after=4");
+    EXPECT_EQ(ids_of(newest), (Ids{"3", "2"}));
+    EXPECT_TRUE(*newest.json().find("has_more")->boolean());
+    EXPECT_EQ(ids_of(running.ask("GET", list + "?limit=2&order=desc&after=2")), (Ids{"1"}));
+    EXPECT_EQ(ids_of(running.ask("GET", list + "?limit=2&order=desc&before=2")), (Ids{"4", "3"}));
+    EXPECT_EQ(ids_of(running.ask("GET", list + "?order=desc&after=5&before=2")), (Ids{"4", "3"}));
+    EXPECT_EQ(ids_of(running.ask("GET", list + "?order=desc&last=2")), (Ids{"5", "4"}));
     EXPECT_TRUE(ids_of(running.ask("GET", list + "?last=0")).empty());
     EXPECT_TRUE(ids_of(running.ask("GET", list + "?after=5")).empty());
     EXPECT_TRUE(ids_of(running.ask("GET", list + "?after=9007199254740991")).empty());
