@@ -1,6 +1,7 @@
 // What calls took: of a conversation, from the notes that finish leaves; of a tenant, from the
 // totals of usage_totals.h.
 #include <algorithm>
+#include <map>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -34,7 +35,7 @@ std::optional<UsageRow> row_of(const NoteEntry& note) {
 
 Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId& name) {
     constexpr std::size_t page = 1000;
-    std::vector<UsageRow> rows;
+    std::map<std::string, UsageRow> days;  // Clocks go back, and an import keeps its times.
     for (Seq from{1};;) {
         PAL_TRY(notes, memory.log(name, {.range = {from, seq_max},
                                          .kinds = only(EntryKind::note),
@@ -43,12 +44,14 @@ Result<std::vector<UsageRow>> usage_by_day(Memory& memory, const ConversationId&
             const auto row = row_of(std::get<NoteEntry>(entry.body));
             if (!row) continue;
             const std::string day = format_time(entry.at).substr(0, 10);
-            if (rows.empty() || rows.back().day != day) rows.push_back({.day = day});
-            add_usage(rows.back(), *row);
+            add_usage(days.try_emplace(day, UsageRow{.day = day}).first->second, *row);
         }
-        if (notes.size() < page) return rows;
+        if (notes.size() < page) break;
         from = notes.back().seq + 1;
     }
+    std::vector<UsageRow> rows;
+    for (auto& [day, row] : days) rows.push_back(std::move(row));
+    return rows;
 }
 
 Result<std::vector<UsageRow>> tenant_usage_by_day(Memory& memory, const std::string& tenant) {

@@ -35,15 +35,18 @@ RouteReply agent_reply(const AgentSpec& agent) {
     return reply;
 }
 
-RouteReply usage_reply(const std::vector<UsageRow>& rows) {
-    ListReply list;
-    for (const UsageRow& row : rows) {
-        JsonWriter& out = list.row(row.day);
-        out.begin_object().field("day", row.day).key("calls").number(std::uint64_t{row.calls});
-        write_usage(out.key("usage"), row.usage);
-        out.key("cost").begin_object().key("dollars").number(row.cost).end_object().end_object();
-    }
-    return list.end(false);
+void write_usage_row(JsonWriter& out, const UsageRow& row) {
+    out.begin_object().field("day", row.day).key("calls").number(std::uint64_t{row.calls});
+    write_usage(out.key("usage"), row.usage);
+    out.key("cost").begin_object().key("dollars").number(row.cost).end_object().end_object();
+}
+
+// A day that has no row has its place among the others.
+Result<RouteReply> usage_reply(const Call& call, const std::vector<UsageRow>& rows) {
+    PAL_TRY(page, find_page(call.query, rows.size(), place_in_order(rows, &UsageRow::day)));
+    return write_rows(
+        page, {}, [&](std::size_t i) { return rows[i].day; },
+        [&](JsonWriter& out, std::size_t i) { write_usage_row(out, rows[i]); });
 }
 
 }  // namespace
@@ -51,15 +54,10 @@ RouteReply usage_reply(const std::vector<UsageRow>& rows) {
 // By key, also one that is gone meanwhile.
 Result<RouteReply> list_agents(Call& call) {
     PAL_TRY(all, call.site.memory.agents(call.site.tenant));
-    const auto find = [&](std::string_view key, std::string_view) -> Result<RowPlace> {
-        const auto range = std::ranges::equal_range(all, key, {}, &AgentSpec::key);
-        return RowPlace{static_cast<std::size_t>(range.begin() - all.begin()),
-                        static_cast<std::size_t>(range.end() - all.begin())};
-    };
-    PAL_TRY(page, find_page(call.query, all.size(), find));
-    ListReply list;
-    for (const std::size_t i : page.rows) write_agent(list.row(all[i].key), all[i]);
-    return list.end(page.has_more);
+    PAL_TRY(page, find_page(call.query, all.size(), place_in_order(all, &AgentSpec::key)));
+    return write_rows(
+        page, {}, [&](std::size_t i) { return all[i].key; },
+        [&](JsonWriter& out, std::size_t i) { write_agent(out, all[i]); });
 }
 
 Result<RouteReply> get_agent(Call& call) {
@@ -87,12 +85,12 @@ Result<RouteReply> delete_agent(Call& call) {
 
 Result<RouteReply> get_usage(Call& call) {
     PAL_TRY(rows, usage_by_day(call.site.memory, call.name()));
-    return usage_reply(rows);
+    return usage_reply(call, rows);
 }
 
 Result<RouteReply> get_tenant_usage(Call& call) {
     PAL_TRY(rows, tenant_usage_by_day(call.site.memory, call.site.tenant));
-    return usage_reply(rows);
+    return usage_reply(call, rows);
 }
 
 }  // namespace palimpsest

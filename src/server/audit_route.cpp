@@ -47,7 +47,7 @@ Result<std::vector<AuditEntry>> read_all(const Call& call) {
 Result<AuditPage> read_page(const Call& call) {
     PAL_TRY(all, read_all(call));
     const auto id = [](const AuditEntry& entry) { return std::string_view(entry.id); };
-    PAL_TRY(rows, find_page(call.query, all.size(), place_by_id(all, id), "desc"));
+    PAL_TRY(rows, find_page(call.query, all.size(), place_by_id(all, id), {.order = "desc"}));
     AuditPage page{.has_more = rows.has_more};
     for (const std::size_t row : rows.rows) page.entries.push_back(std::move(all[row]));
     return page;

@@ -44,10 +44,17 @@ Result<Page> page_behind(const Call& call, ListQuery query, std::string_view pla
                 std::string(param));
 }
 
-RouteReply write_page(const Page& page, WriteHeader write, bool has_more, std::string_view next) {
+// A page that has its bytes before its rows goes on behind the last of these.
+RouteReply write_page(const Page& page, const ListQuery& query, WriteHeader write) {
     ListReply list;
-    for (const Header& header : page.headers) write(list.row(header.name.id), header);
-    return list.end(has_more, next);
+    const Header* last = nullptr;
+    for (const Header& header : page.headers) {
+        if (!list.has_room()) break;
+        write(list.row(header.name.id), header);
+        last = &header;
+    }
+    if (!list.is_cut()) return list.end(!page.next.empty(), page.next);
+    return list.end(true, write_cursor(query, {sort_time(*last, query.sort), last->log}));
 }
 
 // The page before a place is the page after it in the other order, turned round.
@@ -55,8 +62,12 @@ Result<RouteReply> page_before(Call& call, ListQuery query, std::string_view pla
                                WriteHeader write) {
     query.newest_first = !query.newest_first;
     PAL_TRY(page, page_behind(call, query, place, "before"));
-    std::ranges::reverse(page.headers);
-    return write_page(page, write, !page.next.empty(), {});
+    ListReply list(ListReply::From::end);
+    for (const Header& header : page.headers) {
+        if (!list.has_room()) break;
+        write(list.row(header.name.id), header);
+    }
+    return list.end(!page.next.empty());
 }
 
 // {"metadata": null}: every field that is there now goes.
@@ -98,7 +109,7 @@ Result<RouteReply> list_headers(Call& call, WriteHeader write) {
         return fail(ErrorCode::invalid_request, "give 'after' or 'before', not both", "before");
     if (before) return page_before(call, std::move(query), *before, write);
     PAL_TRY(page, after ? page_behind(call, query, *after, "after") : call.site.memory.list(query));
-    return write_page(page, write, !page.next.empty(), page.next);
+    return write_page(page, query, write);
 }
 
 Result<RouteReply> list_conversations(Call& call) {

@@ -131,9 +131,9 @@ Result<RouteReply> list_checkpoints(Call& call) {
         std::erase_if(all, [&](const Checkpoint& one) { return one.name != *name; });
     PAL_TRY(page, find_page(call.query, all.size(),
                             place_by_id(all, [](const Checkpoint& one) { return one.id; })));
-    ListReply list;
-    for (const std::size_t i : page.rows) write_checkpoint(list.row(all[i].id), all[i]);
-    return list.end(page.has_more);
+    return write_rows(
+        page, {}, [&](std::size_t i) { return all[i].id; },
+        [&](JsonWriter& out, std::size_t i) { write_checkpoint(out, all[i]); });
 }
 
 Result<RouteReply> pin_message(Call& call) {

@@ -1,80 +1,44 @@
 // log_routes: what was said, appended and read; and what the model would be sent.
-#include <algorithm>
-#include <charconv>
-
-#include "base/ids.h"
 #include "engine/explain.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
+#include "server/paging.h"
 #include "server/rest.h"
 
 namespace palimpsest {
 namespace {
 
-// A place in a log: a seq, or the id of a message.
-Result<Seq> parse_place(std::string_view text, std::string_view param) {
-    Seq seq;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seq.value);
-    if (fault == std::errc{} && end == text.data() + text.size() && seq <= seq_max) return seq;
-    if (const std::optional<Position> position = parse_position_id("msg_", text))
-        return position->seq;
-    return fail(ErrorCode::invalid_request, "must be a seq or the id of a message",
-                std::string(param));
-}
-
-// What lies between the places that are named, in the order of the list: of one from the newest on,
-// older entries are behind a place.
-Result<Range> range_of(const Query& query, bool newest_first) {
-    Range range{Seq{1}, seq_max};
-    if (const auto low = query.text(newest_first ? "before" : "after")) {
-        PAL_TRY(seq, parse_place(*low, newest_first ? "before" : "after"));
-        range.from = seq + 1;
+// Reads on, few entries at a time, until the page has its rows or its bytes. True: there are more.
+Result<bool> write_entries(Call& call, const LogPage& page, Kinds kinds, ListReply& list) {
+    LogQuery query{.range = page.range,
+                   .kinds = kinds,
+                   .newest_first = page.newest_first,
+                   .content = call.query.text("content") != "0"};
+    ReadSteps steps;
+    for (std::size_t left = page.limit; !query.range.empty();) {
+        query.limit = steps.next(left + 1);
+        PAL_TRY(entries, call.site.memory.log(call.name(), query));
+        for (const Entry& entry : entries) {
+            if (left == 0 || !list.has_room()) return true;
+            write_entry(list.row(std::to_string(entry.seq.value)), entry);
+            --left;
+        }
+        if (entries.size() < query.limit) return false;
+        const Seq reached = entries.back().seq;
+        query.newest_first ? query.range.to = reached - 1 : query.range.from = reached + 1;
     }
-    if (const auto high = query.text(newest_first ? "after" : "before")) {
-        PAL_TRY(seq, parse_place(*high, newest_first ? "after" : "before"));
-        range.to = seq - 1;
-    }
-    return range;
-}
-
-// The entries behind a place, or those before one: what is next to the place is read, in the order
-// of the list it is shown.
-struct Paging {
-    LogQuery query = {};
-    std::size_t limit = 100;
-    bool turn_round = false;  // it is read in the other order than it is shown
-};
-
-Result<Paging> paging_of(const Query& query, Kinds kinds) {
-    const bool newest_first = query.text("order") == "desc";
-    PAL_TRY(range, range_of(query, newest_first));
-    const auto last = query.number("last");
-    const bool from_the_end = query.text("before") && !query.text("after");
-    const bool reads_newest = last || newest_first != from_the_end;
-    const std::uint64_t limit = last.value_or(query.number("limit").value_or(100));
-    return Paging{.query = {.range = range,
-                            .kinds = kinds,
-                            .limit = limit + 1,
-                            .newest_first = reads_newest,
-                            .content = query.text("content") != "0"},
-                  .limit = limit,
-                  .turn_round = reads_newest != newest_first};
+    return false;
 }
 
 Result<RouteReply> list_entries(Call& call, Kinds kinds) {
-    PAL_TRY(paging, paging_of(call.query, kinds));
+    PAL_TRY(page, find_log_page(call.query));
     PAL_TRY(header, call.site.memory.head(call.name()));
-    std::vector<Entry> entries;
-    if (!paging.query.range.empty() && paging.limit > 0) {
-        PAL_TRY(read, call.site.memory.log(call.name(), paging.query));
-        entries = std::move(read);
+    ListReply list(page.from);
+    bool has_more = false;
+    if (page.limit > 0) {
+        PAL_TRY(more, write_entries(call, page, kinds, list));
+        has_more = more;
     }
-    const bool has_more = entries.size() > paging.limit;
-    if (has_more) entries.resize(paging.limit);
-    if (paging.turn_round) std::ranges::reverse(entries);
-    ListReply list;
-    for (const Entry& entry : entries)
-        write_entry(list.row(std::to_string(entry.seq.value)), entry);
     RouteReply reply = list.end(has_more);
     reply.etag = header.end;
     return reply;

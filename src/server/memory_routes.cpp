@@ -68,9 +68,9 @@ Result<RouteReply> list_summaries(Call& call) {
     PAL_TRY(all, call.site.memory.summaries(call.name()));
     const auto id = [](const auto& summary) { return std::to_string(summary.seq.value); };
     PAL_TRY(page, find_page(call.query, all.size(), place_by_id(all, id)));
-    ListReply list;
-    for (const std::size_t i : page.rows) write_summary(list.row(id(all[i])), all[i]);
-    return list.end(page.has_more);
+    return write_rows(
+        page, {}, [&](std::size_t i) { return id(all[i]); },
+        [&](JsonWriter& out, std::size_t i) { write_summary(out, all[i]); });
 }
 
 Result<RouteReply> store_summary(Call& call) {
@@ -113,10 +113,66 @@ Result<RouteReply> get_diff(Call& call) {
     return reply;
 }
 
+namespace {
+
+std::string recalled_id(const Recalled& one) {
+    return std::to_string(one.seq.value);
+}
+
+// Few seqs at a time, more where nothing may be shown: what is beyond the page is not read.
+// True: there are more.
+Result<bool> write_range(Call& call, Range left, const LogPage& page, ListReply& list) {
+    ReadSteps steps;
+    std::size_t rows = page.limit;
+    for (std::uint64_t wide = 1; !left.empty();) {
+        const std::uint64_t count = steps.next(left.to.value - left.from.value + 1);
+        Range part = left;
+        if (page.newest_first)
+            part.from = std::max(left.from, left.to - (count * wide - 1));
+        else
+            part.to = std::min(left.to, left.from + (count * wide - 1));
+        auto found = call.site.memory.recall(call.name(), {.range = part, .limit = count * wide});
+        if (!found && found.error().code != ErrorCode::not_found)
+            return std::unexpected(std::move(found).error());
+        wide = found ? 1 : std::min<std::uint64_t>(2 * wide, 16);
+        if (found && page.newest_first) std::ranges::reverse(*found);
+        for (const Recalled& one : found ? *found : std::vector<Recalled>()) {
+            if (rows == 0 || !list.has_room()) return true;
+            write_recalled(list.row(recalled_id(one)), one);
+            --rows;
+        }
+        page.newest_first ? left.to = part.from - 1 : left.from = part.to + 1;
+    }
+    return false;
+}
+
+Result<RouteReply> recall_range(Call& call, Range range) {
+    PAL_TRY(page, find_log_page(call.query));
+    PAL_TRY(header, call.site.memory.head(call.name()));
+    // Of a range where nothing may be shown it is said why.
+    const bool whole = page.range == Range{Seq{1}, seq_max};
+    ListReply list(page.from);
+    const Range left{std::max(range.from, page.range.from),
+                     std::min({range.to, page.range.to, header.end})};
+    PAL_TRY(more, write_range(call, left, page, list));
+    if (whole && list.empty())
+        PAL_CHECK(call.site.memory.recall(call.name(), {.range = range, .limit = 1}));
+    return list.end(more);
+}
+
+Result<RouteReply> recall_call(Call& call, const std::string& id) {
+    PAL_TRY(found, call.site.memory.recall(call.name(), {.call_id = id, .limit = 1000}));
+    PAL_TRY(page, find_page(call.query, found.size(), place_by_id(found, recalled_id)));
+    return write_rows(
+        page, {}, [&](std::size_t i) { return recalled_id(found[i]); },
+        [&](JsonWriter& out, std::size_t i) { write_recalled(out, found[i]); });
+}
+
+}  // namespace
+
 // By the id of a call, or by a seq or a range "4..9".
 Result<RouteReply> recall_messages(Call& call) {
     const std::string& what = call.ids.at(1);
-    RecallQuery query;
     const std::size_t dots = what.find("..");
     const auto number = [](std::string_view text) {
         Seq seq;
@@ -130,14 +186,8 @@ Result<RouteReply> recall_messages(Call& call) {
         return fail(ErrorCode::invalid_request,
                     "the range " + what + " ends before it begins: say the smaller seq first",
                     "call_id");
-    if (from > Seq{} && to >= from)
-        query.range = {from, to};
-    else
-        query.call_id = what;
-    PAL_TRY(found, call.site.memory.recall(call.name(), query));
-    ListReply list;
-    for (const Recalled& one : found) write_recalled(list.row(std::to_string(one.seq.value)), one);
-    return list.end(false);
+    if (from > Seq{} && to >= from) return recall_range(call, {from, to});
+    return recall_call(call, what);
 }
 
 Result<RouteReply> get_recall_tool(Call& call) {

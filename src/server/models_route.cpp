@@ -4,10 +4,13 @@
 #include "server/asked_model.h"
 #include "server/client_turn.h"
 #include "server/gateway_routes.h"
-#include "server/rest.h"
+#include "server/paging.h"
 
 namespace palimpsest {
 namespace {
+
+// OpenAI's clients ask for one page.
+constexpr std::size_t models_at_once = 1000;
 
 // OpenAI's fields and Anthropic's in one: either client finds its own.
 void write_model(JsonWriter& out, const Model& model) {
@@ -20,11 +23,14 @@ void write_model(JsonWriter& out, const Model& model) {
 }  // namespace
 
 Result<RouteReply> list_models(Call& call) {
-    ListReply list("list");
-    for (const auto& model : call.site.models.all())
-        if (call.caller.may_ask(model->name()))
-            write_model(list.row(std::string(model->name())), *model);
-    return list.end(false);
+    auto models = call.site.models.all();
+    std::erase_if(models, [&](const auto& model) { return !call.caller.may_ask(model->name()); });
+    const auto name = [](const auto& model) { return model->name(); };
+    PAL_TRY(page, find_page(call.query, models.size(), place_by_id(models, name),
+                            {.limit = models_at_once, .after = "after_id", .before = "before_id"}));
+    return write_rows(
+        page, "list", [&](std::size_t i) { return name(models[i]); },
+        [&](JsonWriter& out, std::size_t i) { write_model(out, *models[i]); });
 }
 
 Result<RouteReply> get_model(Call& call) {

@@ -173,7 +173,8 @@ Result<RouteReply> list_openai_items(Call& call) {
     PAL_TRY(page, list_items(call.site.memory.store(), header,
                              {.limit = call.query.number("limit").value_or(default_limit),
                               .newest_first = call.query.text("order") != "asc",
-                              .after = std::string(call.query.text("after").value_or(""))}));
+                              .after = std::string(call.query.text("after").value_or("")),
+                              .before = std::string(call.query.text("before").value_or(""))}));
     return RouteReply{.body = write_item_list(page), .etag = header.end};
 }
 

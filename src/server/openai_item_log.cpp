@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "core/recollect.h"
 #include "engine/hidden.h"
+#include "server/list_reply.h"
 #include "server/openai_items.h"
 #include "store/lineage.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view response_prefix = "resp_";
 constexpr std::size_t answer_entries_max = 4096;
-constexpr std::size_t extra_entries = 32;  // What is read beyond the limit at first.
+constexpr std::size_t entries_at_first = 16;  // Each may be large; most pages are of 20.
 
 // Which log of the lineage owns a seq.
 class Owners {
@@ -184,12 +185,32 @@ Result<ShownItem> shown_item(Store& store, const Header& header, std::string_vie
     return std::move(found.item);
 }
 
-Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery& query) {
+namespace {
+
+// How many of the items are the page: by the limit, and by their bytes.
+struct PageEnd {
+    std::size_t rows = 0;
+    bool full = false;  // of bytes
+};
+
+PageEnd end_of_page(std::span<const ShownItem> items, std::size_t limit) {
+    PageEnd end;
+    for (std::size_t bytes = 0; end.rows < std::min(limit, items.size()) && !end.full;) {
+        bytes += items[end.rows++].json.size();
+        end.full = bytes >= page_bytes_max;
+    }
+    return end;
+}
+
+// The page behind the item that `place` names, which the query calls `param`.
+Result<ItemPage> items_behind(Store& store, const Header& header, const ItemQuery& query,
+                              const std::string& place, std::string_view param) {
     Range range{Seq{1}, std::min(query.upto, header.end)};
     std::optional<ShownItem> after;
-    if (!query.after.empty()) {
-        auto found = locate(store, header, query.after);
-        if (!found) return fail(ErrorCode::invalid_request, found.error().message, "after");
+    if (!place.empty()) {
+        auto found = locate(store, header, place);
+        if (!found)
+            return fail(ErrorCode::invalid_request, found.error().message, std::string(param));
         if (query.newest_first)
             range.to = std::min(range.to, found->block.to);
         else
@@ -199,7 +220,7 @@ Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery&
     if (range.empty()) return ItemPage{};
     PAL_TRY(owners, Owners::of(store, header));
     PAL_TRY(hidden, hidden_by_hand(store, header));
-    for (std::size_t window = query.limit + extra_entries;; window *= 2) {
+    for (std::size_t window = entries_at_first;; window *= 2) {
         ReadQuery read{.ranges = {range}, .kinds = only(EntryKind::message)};
         read.limit = window;
         read.newest_first = query.newest_first;
@@ -211,12 +232,27 @@ Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery&
         std::erase_if(items, [&](const ShownItem& item) { return is_hidden(hidden, item.seq); });
         if (query.newest_first) std::ranges::reverse(items);
         if (after) drop_before(items, *after, query.newest_first);
-        if (!all && items.size() <= query.limit) continue;
-        ItemPage page{.has_more = items.size() > query.limit};
-        if (page.has_more) items.resize(query.limit);
+        const PageEnd end = end_of_page(items, query.limit);
+        if (!all && !end.full && end.rows == items.size()) continue;
+        ItemPage page{.has_more = end.rows < items.size() || !all};
+        items.resize(end.rows);
         page.items = std::move(items);
         return page;
     }
+}
+
+}  // namespace
+
+// The page before an item is the one behind it in the other order, turned round.
+Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery& query) {
+    if (query.before.empty()) return items_behind(store, header, query, query.after, "after");
+    if (!query.after.empty())
+        return fail(ErrorCode::invalid_request, "give 'after' or 'before', not both", "before");
+    ItemQuery turned = query;
+    turned.newest_first = !query.newest_first;
+    PAL_TRY(page, items_behind(store, header, turned, query.before, "before"));
+    std::ranges::reverse(page.items);
+    return std::move(page);
 }
 
 }  // namespace palimpsest

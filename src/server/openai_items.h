@@ -42,13 +42,15 @@ struct ItemQuery {
     Seq upto = seq_max;
     std::size_t limit = 20;
     bool newest_first = true;
-    std::string after = {};  // the id of an item
+    // The ids of items, one of them: the page behind it, or the one that ends before it.
+    std::string after = {}, before = {};
 };
 struct ItemPage {
     std::vector<ShownItem> items = {};
     bool has_more = false;
 };
-// What a person has hidden is not listed; what a compaction left out is. Cost: what it gives.
+// What a person has hidden is not listed; what a compaction left out is. A page ends
+// early when it has page_bytes_max. Cost: about what it gives.
 Result<ItemPage> list_items(Store& store, const Header& header, const ItemQuery& query);
 
 // Hidden ones too. not_found when this conversation has no such item.

@@ -104,23 +104,4 @@ RouteReply seq_reply(Seq seq) {
     return {.body = "{\"seq\":" + std::to_string(seq.value) + "}", .etag = seq};
 }
 
-JsonWriter& ListReply::row(std::string id) {
-    if (first_.empty()) first_ = id;
-    last_ = std::move(id);
-    return out_;
-}
-
-RouteReply ListReply::end(bool has_more, std::string_view next) {
-    const auto id = [&](std::string_view name, const std::string& value) {
-        out_.key(name);
-        value.empty() ? out_.null() : out_.string(value);
-    };
-    out_.end_array().key("has_more").boolean(has_more);
-    id("first_id", first_);
-    id("last_id", last_);
-    if (!next.empty()) out_.field("next", next);
-    out_.end_object();
-    return std::move(reply_);
-}
-
 }  // namespace palimpsest

@@ -91,7 +91,8 @@ Result<RouteReply> list_input_items(Call& call) {
                              {.upto = response.call,
                               .limit = call.query.number("limit").value_or(default_limit),
                               .newest_first = call.query.text("order") != "asc",
-                              .after = std::string(call.query.text("after").value_or(""))}));
+                              .after = std::string(call.query.text("after").value_or("")),
+                              .before = std::string(call.query.text("before").value_or(""))}));
     return RouteReply{.body = write_item_list(page)};
 }
 

@@ -2,6 +2,7 @@
 // What each takes and gives stands in its row of routes.cpp and the schemas named there.
 #pragma once
 #include "base/json_write.h"
+#include "server/list_reply.h"
 #include "server/route.h"
 
 namespace palimpsest {
@@ -97,24 +98,5 @@ RouteReply header_reply(const Header& header);
 using WriteHeader = void (*)(JsonWriter& out, const Header& header);
 Result<RouteReply> list_headers(Call& call, WriteHeader write);
 RouteReply seq_reply(Seq seq);
-
-// {"data":[...],"has_more","first_id","last_id"}, built row by row.
-class ListReply {
-public:
-    ListReply() : out_(reply_.body) { out_.begin_object().key("data").begin_array(); }
-    // With "object" first, as OpenAI has it.
-    explicit ListReply(std::string_view object) : out_(reply_.body) {
-        out_.begin_object().field("object", object).key("data").begin_array();
-    }
-    // Where to write the next row's JSON.
-    JsonWriter& row(std::string id);
-    // `next`: the store's own cursor, where it has one.
-    RouteReply end(bool has_more, std::string_view next = {});
-
-private:
-    RouteReply reply_;
-    JsonWriter out_;
-    std::string first_, last_;
-};
 
 }  // namespace palimpsest

@@ -9,7 +9,7 @@ namespace palimpsest {
 namespace {
 
 constexpr Parameter limit_row{"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
-                              "rows at most; 100 unless given"};
+                              "rows at most; 100 unless given. A page of 32 MiB ends early"};
 constexpr Parameter order_row{"order", R"({"type":"string","enum":["asc","desc"]})",
                               "oldest or newest first"};
 constexpr Parameter metadata_row{"metadata.*", R"({"type":"string"})",
@@ -90,6 +90,8 @@ constexpr Parameter diff_query[] = {
     {"with_at", R"({"type":"integer","minimum":0,"maximum":9007199254740991})",
      "the other one as it was after this seq"},
 };
+constexpr Parameter usage_query[] = {order_row, limit_row, row_after, row_before, row_offset};
+constexpr Parameter recall_query[] = {order_row, limit_row, row_after, row_before};
 constexpr Parameter recall_tool_query[] = {
     {"format", R"({"type":"string","enum":["openai_chat","openai_responses","anthropic"]})",
      "of the definition; openai_chat unless given"},
@@ -122,6 +124,7 @@ constexpr Parameter item_query[] = {
     {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
     {"order", R"({"type":"string","enum":["asc","desc"]})", "newest first unless asc"},
     {"after", R"({"type":"string"})", "go on behind this item"},
+    {"before", R"({"type":"string"})", "the page that ends before this item"},
     {"include*", R"({"type":"string"})", "all that is stored is always shown"},
 };
 constexpr Parameter include_query[] = {
@@ -137,17 +140,22 @@ constexpr Parameter response_query[] = {
 constexpr Parameter completion_query[] = {
     {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
     {"order", R"({"type":"string","enum":["asc","desc"]})", "oldest first unless desc"},
-    {"after", R"({"type":"string"})", "go on behind this id"},
+    row_after,
+    row_before,
     {"model", R"({"type":"string"})", "only of this model"},
     {"metadata[*", R"({"type":"string"})", "metadata[KEY]=VALUE: only where that field is VALUE"},
 };
 constexpr Parameter completion_message_query[] = {
     {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "rows at most; 20 unless given"},
     {"order", R"({"type":"string","enum":["asc","desc"]})", "in their order unless desc"},
-    {"after", R"({"type":"string"})", "go on behind this id"},
+    row_after,
+    row_before,
 };
 constexpr Parameter model_query[] = {
-    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})", "all of them are always given"},
+    {"limit", R"({"type":"integer","minimum":1,"maximum":1000})",
+     "rows at most; 1000 unless given"},
+    {"after_id", R"({"type":"string"})", "go on behind this model"},
+    {"before_id", R"({"type":"string"})", "the page that ends before this model"},
 };
 constexpr Parameter beta_query[] = {
     {"beta", R"({"type":"string"})", "Anthropic's clients send it; it changes nothing"},
@@ -236,7 +244,7 @@ constexpr Route table[] = {
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/recall/{call_id}",
      .function = recall_messages,
      .summary = "Fetch what was left out: by call id, seq, or range as 4..9",
-     .reply = "RecallList"},
+     .reply = "RecallList", .query = recall_query},
     {.method = "GET", .pattern = "/api/v1/search", .function = search_messages,
      .summary = "Search everything that was said, best first; warnings are in x-warnings",
      .reply = "SearchList",
@@ -296,9 +304,10 @@ constexpr Route table[] = {
      .summary = "Store the model's answer", .reply = "Turn",
      .tells_end = true, .request = "Finish"},
     {.method = "GET", .pattern = "/api/v1/conversations/{id}/usage", .function = get_usage,
-     .summary = "What the calls of a conversation took, by day", .reply = "UsageList"},
+     .summary = "What the calls of a conversation took, by day", .reply = "UsageList",
+     .query = usage_query},
     {.method = "GET", .pattern = "/api/v1/usage", .function = get_tenant_usage,
-     .summary = "What all calls took, by day", .reply = "UsageList"},
+     .summary = "What all calls took, by day", .reply = "UsageList", .query = usage_query},
 
     {.method = "GET", .pattern = "/api/v1/agents", .function = list_agents,
      .summary = "List agents: defaults for conversations", .reply = "AgentList",

@@ -56,9 +56,11 @@ Result<RouteReply> search_messages(Call& call) {
     PAL_TRY(request, read_request(call));
     PAL_TRY(page, call.site.memory.search(request));
     ListReply list;
-    for (const SearchHit& hit : page.hits)
+    for (const SearchHit& hit : page.hits) {
+        if (!list.has_room()) break;
         write_search_hit(list.row(hit.name.id + ":" + std::to_string(hit.seq.value)), hit,
                          call.query.flag("explain"));
+    }
     RouteReply reply = list.end(page.more);
     reply.warnings = page.warnings;
     return reply;

@@ -4,18 +4,20 @@
 #include "server/stored_completions.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/ids.h"
 #include "base/json_write.h"
 #include "format/json_edit.h"
 #include "server/gateway_routes.h"
-#include "server/rest.h"
+#include "server/paging.h"
 
 namespace palimpsest {
 namespace {
 
+constexpr std::string_view completion_prefix = "chatcmpl-";
 constexpr std::size_t page_default = 20;
-constexpr std::size_t read_at_once = 500;
+constexpr std::size_t read_at_once = 32;  // Each may be large.
 
 RecordKey key_of(const Site& site, std::string_view id) {
     return {.tenant = site.tenant, .space = std::string(completion_space), .key = std::string(id)};
@@ -128,14 +130,9 @@ std::string place_of(const KeptOf& of) {
     return std::to_string(of.epoch) + "/" + std::to_string(of.turn.value);
 }
 
-struct Row {
-    std::string id = {};
-    std::shared_ptr<Kept> kept = {};
-};
-
-// All that the query asks for, oldest first.
-Result<std::vector<Row>> wanted_rows(Call& call) {
-    std::vector<Row> rows;
+// The ids of all that the query asks for, oldest first. What they are is read for their page alone.
+Result<std::vector<std::string>> wanted_ids(Call& call) {
+    std::vector<std::string> ids;
     RecordQuery query{.tenant = call.site.tenant, .space = std::string(completion_space)};
     query.limit = read_at_once;
     while (true) {
@@ -144,20 +141,21 @@ Result<std::vector<Row>> wanted_rows(Call& call) {
             PAL_TRY(kept, read_kept(std::move(record.value)));
             if (!is_wanted(*kept, call.query)) continue;
             PAL_TRY(may, may_tell(call.site, record.key.key, *kept));
-            if (may) rows.push_back({record.key.key, kept});
+            if (may) ids.push_back(record.key.key);
         }
-        if (records.size() < read_at_once) return rows;
+        if (records.size() < read_at_once) return ids;
         query.after = records.back().key.key;
     }
 }
 
-// Rows behind the one that `after` names, in the order that is asked for.
-void arrange_page(const Query& query, std::vector<Row>& rows) {
-    if (query.text("order") == "desc") std::ranges::reverse(rows);
-    const auto after = query.text("after");
-    if (!after) return;
-    const auto at = std::ranges::find(rows, *after, &Row::id);
-    rows.erase(rows.begin(), at == rows.end() ? at : at + 1);
+// Ids begin with their times: one that was deleted meanwhile has its place all the same.
+FindPlace place_in_time(const std::vector<std::string>& ids) {
+    return [&ids](std::string_view id, std::string_view param) -> Result<RowPlace> {
+        const bool ours = id.starts_with(completion_prefix);
+        if (ours) return place_in_order(ids, std::identity())(id, param);
+        return fail(ErrorCode::not_found, "this is not the id of a completion that was stored here",
+                    std::string(param));
+    };
 }
 
 }  // namespace
@@ -202,13 +200,19 @@ std::string completion_of_turn(Site& site, const KeptOf& of) {
 }
 
 Result<RouteReply> list_completions(Call& call) {
-    PAL_TRY(rows, wanted_rows(call));
-    arrange_page(call.query, rows);
-    const std::size_t limit = call.query.number("limit").value_or(page_default);
-    ListReply list("list");
-    for (std::size_t i = 0; i < std::min(limit, rows.size()); ++i)
-        list.row(rows[i].id).raw(completion_json(*rows[i].kept));
-    return list.end(rows.size() > limit);
+    PAL_TRY(ids, wanted_ids(call));
+    PAL_TRY(page, find_page(call.query, ids.size(), place_in_time(ids), {.limit = page_default}));
+    ListReply list("list", page.from);
+    if (page.from == ListReply::From::end) std::ranges::reverse(page.rows);
+    for (const std::size_t row : page.rows) {
+        if (!list.has_room()) break;
+        auto record = call.site.memory.store().get_record(key_of(call.site, ids[row]));
+        if (!record && record.error().code == ErrorCode::not_found) continue;  // deleted just now
+        if (!record) return std::unexpected(std::move(record).error());
+        PAL_TRY(kept, read_kept(std::move(record->value)));
+        list.row(ids[row]).raw(completion_json(*kept));
+    }
+    return list.end(page.has_more);
 }
 
 Result<RouteReply> get_completion(Call& call) {
@@ -247,22 +251,16 @@ Result<RouteReply> delete_completion(Call& call) {
 
 Result<RouteReply> list_completion_messages(Call& call) {
     PAL_TRY(kept, find_kept(call));
-    std::vector<Row> rows;
-    std::vector<std::string> messages;
+    std::vector<std::string> ids, messages;
     for (const JsonValue message : kept->at("messages").elements()) {
-        const std::string id = call.ids[0] + "-" + std::to_string(rows.size());
-        messages.push_back(with_member(message, "id", json_string(id)));
-        rows.push_back({id, {}});
+        ids.push_back(call.ids[0] + "-" + std::to_string(ids.size()));
+        messages.push_back(with_member(message, "id", json_string(ids.back())));
     }
-    if (call.query.text("order") == "desc") std::ranges::reverse(messages);
-    arrange_page(call.query, rows);
-    messages.erase(messages.begin(),
-                   messages.begin() + static_cast<std::ptrdiff_t>(messages.size() - rows.size()));
-    const std::size_t limit = call.query.number("limit").value_or(page_default);
-    ListReply list("list");
-    for (std::size_t i = 0; i < std::min(limit, rows.size()); ++i)
-        list.row(rows[i].id).raw(messages[i]);
-    return list.end(rows.size() > limit);
+    PAL_TRY(page, find_page(call.query, ids.size(), place_by_id(ids, std::identity()),
+                            {.limit = page_default}));
+    return write_rows(
+        page, "list", [&](std::size_t i) { return ids[i]; },
+        [&](JsonWriter& out, std::size_t i) { out.raw(messages[i]); });
 }
 
 }  // namespace palimpsest

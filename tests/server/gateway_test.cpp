@@ -292,6 +292,10 @@ TEST(models, are_listed_and_chosen_by_name) {
     HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server->port())).value());
     const Told list = Running::ask(client, "GET", "/v1/models");
     EXPECT_EQ(list.json().find("data")->size(), 2u);
+    const Told first = Running::ask(client, "GET", "/v1/models?limit=1");
+    EXPECT_EQ(first.text("last_id"), "one");
+    EXPECT_TRUE(*first.json().find("has_more")->boolean());
+    EXPECT_EQ(Running::ask(client, "GET", "/v1/models?after_id=one").text("first_id"), "two");
     EXPECT_EQ(Running::ask(client, "GET", "/v1/models/two").text("id"), "two");
     EXPECT_EQ(Running::ask(client, "GET", "/v1/models/three").status(), 404);
     const std::string rest = R"("messages":[{"role":"user","content":"a"}]})";
