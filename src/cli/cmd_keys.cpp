@@ -144,7 +144,10 @@ Result<int> revoke(Invocation& call) {
     if (call.arguments.size() < 2)
         return fail(ErrorCode::invalid_request, "pal keys revoke needs the id of a key");
     PAL_TRY(store, open_keys(call, false));
-    PAL_TRY(act, begin_act(*store, call.settings.tenant, "key.revoke", call.arguments[1]));
+    // Who looks after a tenant reads what became of its keys. One that cannot be read goes as well.
+    const auto key = find_key(*store, call.arguments[1]);
+    const std::string& tenant = key ? key->tenant : call.settings.tenant;
+    PAL_TRY(act, begin_act(*store, tenant, "key.revoke", call.arguments[1]));
     const auto done = revoke_key(*store, call.arguments[1]);
     act.end(done ? nullptr : &done.error());
     if (!done) {

@@ -181,6 +181,12 @@ Result<std::vector<ApiKey>> list_keys(Store& store) {
     }
 }
 
+Result<ApiKey> find_key(Store& store, std::string_view id) {
+    PAL_TRY(record, store.get_record(record_of(id)));
+    PAL_TRY(stored, read_key(record));
+    return std::move(stored.key);
+}
+
 Result<void> revoke_key(Store& store, std::string_view id) {
     PAL_CHECK(store.get_record(record_of(id)));
     PAL_CHECK(store.put_record({.key = own_record(revoked_space, std::string(id)), .value = "{}"}));

@@ -48,7 +48,9 @@ struct NewKey {
 };
 Result<NewKey> create_key(Store& store, ApiKey key);
 Result<std::vector<ApiKey>> list_keys(Store& store);
-// not_found when there is none of that id. That it was revoked stays known, so that no copy of the
+// not_found when there is none of that id.
+Result<ApiKey> find_key(Store& store, std::string_view id);
+// not_found as well. That it was revoked stays known, so that no copy of the
 // store brings it back.
 Result<void> revoke_key(Store& store, std::string_view id);
 // Where the keys lie, and the ids of those that were revoked.

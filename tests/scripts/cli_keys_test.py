@@ -66,6 +66,18 @@ class Keys(PalTest):
                          [("key.revoke", made["id"], "done"), ("key.create", admin["id"], "done"),
                           ("key.create", made["id"], "done")])
 
+    def test_a_key_is_revoked_in_the_audit_log_of_its_own_tenant(self):
+        _, address = start_server(self)
+        made = self.ok("keys", "create", "--tenant", "acme", "--json").json()
+        readers = {tenant: self.ok("keys", "create", "--tenant", tenant, "--scopes", "admin",
+                                   "--json").json()["key"] for tenant in ("acme", "default")}
+        self.wait_for(lambda: self.status(address) == 401)
+        self.ok("keys", "revoke", made["id"])
+        revoked = {tenant: [act["target"] for act in
+                            self.get(address, "/api/v1/audit", key)[1]["data"]
+                            if act["act"] == "key.revoke"] for tenant, key in readers.items()}
+        self.assertEqual(revoked, {"acme": [made["id"]], "default": []})
+
     def test_a_running_server_learns_of_keys(self):
         _, address = start_server(self)
         self.assertEqual(self.status(address), 200)
