@@ -109,15 +109,9 @@ Denied denied(ErrorCode code, std::string message, int retry_after_s = 0) {
 
 }  // namespace
 
-std::string_view scope_name(Scope scope) {
-    for (const ScopeName& row : scope_names)
-        if (row.scope == scope) return row.name;
-    return "open";
-}
-
 bool ApiKey::may(Scope scope) const {
-    const auto bit = static_cast<std::uint8_t>(scope);
-    return bit == 0 || (scopes & (bit | static_cast<std::uint8_t>(Scope::admin))) != 0;
+    const auto bits = static_cast<std::uint8_t>(scope);
+    return (scopes & bits) == bits || (scopes & static_cast<std::uint8_t>(Scope::admin)) != 0;
 }
 
 bool ApiKey::may_ask(std::string_view model) const {
@@ -301,9 +295,9 @@ std::expected<ApiKey, Denied> Access::admit(std::string_view text, Scope scope, 
     const ApiKey& key = (*known)->key;
     if (key.expires && *key.expires <= now) return std::unexpected(unknown);
     if (!key.may(scope))
-        return std::unexpected(
-            denied(ErrorCode::forbidden, "this key may " + scopes_text(key.scopes) +
-                                             "; this needs " + std::string(scope_name(scope))));
+        return std::unexpected(denied(ErrorCode::forbidden,
+                                      "this key may " + scopes_text(key.scopes) + "; this needs " +
+                                          scopes_text(static_cast<std::uint8_t>(scope))));
     if (const auto seconds = wait_of(**known, now))
         return std::unexpected(
             denied(ErrorCode::rate_limited,

@@ -19,8 +19,8 @@
 namespace palimpsest {
 
 // What a request does. `open` needs no key; `admin` may do everything.
-enum class Scope : std::uint8_t { open = 0, read = 1, write = 2, admin = 4 };
-std::string_view scope_name(Scope scope);
+// read_write: a write whose answer shows what is stored beyond what the request brought.
+enum class Scope : std::uint8_t { open = 0, read = 1, write = 2, read_write = 3, admin = 4 };
 
 struct ApiKey {
     std::string id = {};  // made by create_key

@@ -96,6 +96,29 @@ TEST(access, scopes_say_what_a_key_may_do) {
     EXPECT_EQ(server.ask("GET", "/metrics", {}, bearer(all)).status(), 200);
 }
 
+// Each of them shows what others said.
+TEST(access, a_write_that_shows_what_is_stored_needs_a_key_that_may_read) {
+    Running server;
+    const std::string reads = key_of(server.memory(), "default", "read"),
+                      writes = key_of(server.memory(), "default", "write"),
+                      both = key_of(server.memory(), "default", "read,write"),
+                      one = conversations + "/a";
+    server.ask("POST", one + "/messages", R"({"messages":[{"role":"user","content":"secret"}]})",
+               bearer(writes));
+    const std::pair<std::string, std::string> asked[] = {
+        {one + "/begin", R"({"message":"and?"})"},
+        {one + "/compact?preview=1", R"({"policy":"balanced"})"},
+        {"/v1/chat/completions/chatcmpl-1", R"({"metadata":{}})"},
+        {"/v1/responses/resp_1/cancel", ""}};
+    for (const auto& [path, body] : asked) {
+        const Told told = server.ask("POST", path, body, bearer(writes));
+        EXPECT_EQ(told.status(), 403) << path;
+        EXPECT_EQ(told.error("message"), "this key may write; this needs read,write");
+        EXPECT_EQ(server.ask("POST", path, body, bearer(reads)).status(), 403) << path;
+        EXPECT_NE(server.ask("POST", path, body, bearer(both)).status(), 403) << path;
+    }
+}
+
 TEST(access, a_key_asks_only_the_models_that_it_may) {
     Running server;
     const std::string key =
