@@ -66,16 +66,15 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
                                               .answers = begun.turn},
                                  {}});
     }
+    const auto cost = cost_of_usage(*state_, begun.model, answer.usage);
     if (state_->call_notes)
-        batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq,
-                                            cost_of_usage(*state_, begun.model, answer.usage)),
-                                 {}});
+        batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq, cost), {}});
     PAL_CHECK(begun.stored());
     PAL_TRY(done, state_->store->append(begun.name, batch));
     if (upstream && !done.again) state_->meters->count_step(Meters::Step::upstream, *upstream);
     // Of a repeat: where the answer of the first time stands.
     const std::uint64_t notes = state_->call_notes ? 1 : 0;
-    Finished finished{.seq = done.last - notes, .header = done.header};
+    Finished finished{.seq = done.last - notes, .header = done.header, .cost = cost};
     finished.again = done.again;
     keep_turn(*state_, begun, !has_calls(answer.message, answer.earlier));
     // The answer is stored: that nothing could be learned from it must not fail the turn.

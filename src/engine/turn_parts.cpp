@@ -198,7 +198,6 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
     const std::string warning = note_usage(state, begun, answer.usage, calls);
     for (const std::string& told : answer.warnings) finished.warnings.push_back(told);
     if (!warning.empty()) finished.warnings.push_back(warning);
-    finished.cost = cost_of_usage(state, begun.model, answer.usage);
     if (state.totals->add(begun.name.tenant, {.day = format_time(done.header.updated).substr(0, 10),
                                               .calls = 1,
                                               .usage = answer.usage,

@@ -215,6 +215,22 @@ TEST(finish, takes_a_key_for_one_body_only) {
     EXPECT_EQ(finish(other).error("param"), "Idempotency-Key");
 }
 
+TEST(finish, a_repeat_says_what_it_cost_like_the_first) {
+    MemoryOptions terms;
+    terms.models.push_back({.name = "echo", .input_price = 1e3, .output_price = 1e3});
+    const Running running("memory:", {}, terms);
+    for (const HeaderFields& headers : {HeaderFields{}, key_1}) {
+        const std::string turn =
+            running.ask("POST", conversations + "/a/begin", R"({"message":"hi"})").text("turn_id");
+        std::string body = finish_body(turn, "assistant", "yes");
+        body.insert(1, R"("usage":{"input_tokens":7,"output_tokens":3},)");
+        const Told first = running.ask("POST", conversations + "/a/finish", body, headers);
+        ASSERT_TRUE(first.json().find("cost")->is_object()) << first.response.body;
+        EXPECT_EQ(running.ask("POST", conversations + "/a/finish", body, headers).response.body,
+                  first.response.body);
+    }
+}
+
 TEST(begin, notes_the_model_that_is_called) {
     const Running running;
     running.ask("POST", chat_route, R"({"conversation_id":"a","message":"hi"})");
