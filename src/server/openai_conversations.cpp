@@ -162,7 +162,8 @@ Result<RouteReply> create_openai_items(Call& call) {
     PAL_TRY(messages, read_input_items(call.site, items));
     const auto written = call.site.memory.append(
         call.name(), {.messages = messages, .format = item_format, .write = call.write()});
-    if (!written) return std::unexpected(blame_items(written.error(), "items", items));
+    if (!written)
+        return std::unexpected(blame(blame_items(written.error(), "items", items), call, ""));
     PAL_TRY(page, written_items(call, *written));
     return RouteReply{
         .body = write_item_list(page), .etag = written->header.end, .again = written->again};

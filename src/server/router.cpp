@@ -137,7 +137,8 @@ std::optional<Seq> parse_etag(std::string_view text) {
 Result<std::optional<Seq>> read_if_match(const Route& route, const HttpRequest& request) {
     const std::optional<std::string_view> text = request.headers.find("If-Match");
     if (!text) return std::optional<Seq>();
-    if (!route.if_match) return bad("this route cannot honour If-Match", "If-Match");
+    if (!route.if_match)
+        return bad("this route cannot honour If-Match; docs/SERVER.md says which do", "If-Match");
     const std::optional<Seq> seq = parse_etag(*text);
     if (!seq) return bad("If-Match must be the seq that ETag gave, as 12 or \"12\"", "If-Match");
     return seq;

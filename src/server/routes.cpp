@@ -400,7 +400,7 @@ constexpr Route table[] = {
     {.method = "POST", .pattern = "/v1/conversations/{id}/items",
      .function = create_openai_items, .summary = "Add items to a conversation (OpenAI)",
      .reply = "OpenAiItemList",
-     .tells_end = true, .request = "OpenAiNewItems", .query = include_query},
+     .tells_end = true, .request = "OpenAiNewItems", .query = include_query, .if_match = true},
     {.method = "GET", .pattern = "/v1/conversations/{id}/items", .function = list_openai_items,
      .summary = "List items, newest first (OpenAI)", .reply = "OpenAiItemList", .tells_end = true,
      .query = item_query},

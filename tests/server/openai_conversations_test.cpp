@@ -140,6 +140,18 @@ TEST(openai_items, page_behind_an_item_in_both_orders) {
     EXPECT_EQ(site.ask("GET", items + "?after=msg_nonsense").error("param"), "after");
 }
 
+TEST(openai_items, are_added_only_behind_the_end_that_the_client_saw) {
+    Running site;
+    const std::string items = root + "/" + made(site) + "/items";
+    const std::string body = "{\"items\":[" + user("a") + "]}";
+    const std::string end = site.ask("POST", items, body).header("ETag");
+    EXPECT_EQ(site.ask("POST", items, body, {{"If-Match", end}}).status(), 200);
+    const Told late = site.ask("POST", items, body, {{"If-Match", end}});
+    EXPECT_EQ(late.status(), 409) << late.response.body;
+    EXPECT_EQ(late.error("param"), "If-Match");
+    EXPECT_EQ(texts(site.ask("GET", items)), "a a ");
+}
+
 TEST(openai_items, a_deleted_item_is_gone_and_undo_brings_it_back) {
     Running site;
     const std::string id = made(site, "{\"items\":[" + user("keep") + "," + user("drop") + "]}");
