@@ -89,6 +89,11 @@ Error why_cut(const Outlet& out, std::optional<ErrorCode> cut) {
             "the time for the request was over (request_timeout_ms) before the model's answer was"};
 }
 
+Error why_stopped(const Outlet& out, Error error) {
+    const bool by_us = error.code == ErrorCode::outcome_unknown && out.halt().stop_requested();
+    return by_us ? why_cut(out, {}) : std::move(error);
+}
+
 std::string error_event(FormatId format, const Error& error) {
     return habits_of(format).error(error);
 }

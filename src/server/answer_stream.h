@@ -60,6 +60,8 @@ private:
 
 // What a client is told of an answer that did not come to its end; see Reply::cut.
 Error why_cut(const Outlet& out, std::optional<ErrorCode> cut);
+// The error of a request that asked a model: of one that we stopped, why, and no more.
+Error why_stopped(const Outlet& out, Error error);
 
 // The event that tells of an error inside a stream of that format.
 std::string error_event(FormatId format, const Error& error);

@@ -192,7 +192,8 @@ private:
             ears.on_bytes = [&](std::string_view bytes) { return stream.bytes(bytes); };
         else
             ears.on_piece = [&](const StreamDelta& delta) { return stream.piece(delta); };
-        const Result<Reply> reply = ask(ears);
+        Result<Reply> reply = ask(ears);
+        if (!reply) reply = std::unexpected(why_stopped(*call_.out, std::move(reply).error()));
         const Result<void> kept = reply ? keep(*reply) : Result<void>();
         const Error* const error = !reply ? &reply.error() : !kept ? &kept.error() : nullptr;
         if (error && !call_.out->started()) return std::unexpected(*error);

@@ -139,12 +139,11 @@ Result<std::optional<DrivenTerms>> driven_terms_in(const Call& call) {
 
 // Where it is we who stopped the model.
 static void tell_why_stopped(const Call& call, Result<ShapedDone>& done) {
-    if (!call.out->halt().stop_requested()) return;
-    Error why = why_cut(*call.out, {});
-    if (!done && done.error().code == ErrorCode::outcome_unknown)
-        done = std::unexpected(std::move(why));
-    else if (done && done->chat.outcome == ChatDone::Outcome::interrupted)
-        done->chat.warnings.push_back(std::move(why.message));
+    if (!done)
+        done = std::unexpected(why_stopped(*call.out, std::move(done).error()));
+    else if (call.out->halt().stop_requested() &&
+             done->chat.outcome == ChatDone::Outcome::interrupted)
+        done->chat.warnings.push_back(why_cut(*call.out, {}).message);
 }
 
 Result<RouteReply> drive_turn(Call& call, const ConversationId& name, Model& model,

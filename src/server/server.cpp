@@ -10,6 +10,7 @@
 #include "model/refusal.h"
 #include "net/errand.h"
 #include "server/acts.h"
+#include "server/answer_stream.h"
 #include "server/asked_model.h"
 #include "server/edge.h"
 #include "server/guard.h"
@@ -239,6 +240,8 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
     if (!reply && is_over_budget(reply.error()))
         if (const auto denied = access->check_budget(*caller))
             return {write_denied(*denied, route), {}};
+    if (!reply && route.asks_model)
+        reply = std::unexpected(why_stopped(out, std::move(reply).error()));
     if (!reply) return {write_refusal(reply.error(), request, route), {}};
     const std::function<void()> delivered = on_delivery(*call);
     if (reply->stream) return {event_stream(), noting(std::move(reply->stream), delivered)};

@@ -138,11 +138,10 @@ Result<Told> answer_turn(OpenTurn& turn, const OnText& on_text) {
 // Whoever is told a part is told why, where it is we who stopped the model.
 Result<Told> tell(OpenTurn& turn, const OnText& on_text) {
     auto told = answer_turn(turn, on_text);
-    if (!turn.out->halt().stop_requested() || turn.begun.already) return told;
+    if (!told) return std::unexpected(why_stopped(*turn.out, std::move(told).error()));
+    const bool stopped = turn.out->halt().stop_requested() && !turn.begun.already;
+    if (!stopped || !told->answer.interrupted) return told;
     Error why = why_cut(*turn.out, {});
-    if (!told && told.error().code == ErrorCode::outcome_unknown)
-        return std::unexpected(std::move(why));
-    if (!told || !told->answer.interrupted) return told;
     turn.trace->tell_fault(why.code);
     turn.begun.warnings.push_back(std::move(why.message));
     return told;

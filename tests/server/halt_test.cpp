@@ -14,7 +14,7 @@ struct Asked {
     HeaderFields headers;
 };
 
-// Every way to ask for something that is stored.
+// Every way to ask for something that is stored, and two that are not.
 const Asked every_turn[] = {
     {"/v1/chat/completions", R"({"model":"m","messages":[{"role":"user","content":"a"}]})",
      in_alice},
@@ -26,7 +26,16 @@ const Asked every_turn[] = {
     {"/api/v1/chat", R"({"message":"a","conversation_id":"alice","stream":true})", {}},
     {"/api/v1/chat", R"({"message":"a","conversation_id":"alice","recall_tools":true})", {}},
     {"/api/v1/state/chat", R"({"message":"a"})", {}},
+    // Passed on.
+    {"/v1/chat/completions", R"({"model":"m","messages":[{"role":"user","content":"a"}]})", {}},
+    {"/v1/messages",
+     R"({"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]})",
+     {}},
 };
+
+bool is_streamed(const Asked& asked) {
+    return asked.body.contains(R"("stream":true)");
+}
 
 UpstreamReply silent() {
     UpstreamReply reply = says(chat_format, "late");
@@ -42,9 +51,10 @@ TEST(halt, a_request_whose_model_is_silent_ends_when_its_time_is_over) {
         const Told told = gateway.post(asked.target, asked.body, asked.headers);
         const bool failed = told.status() >= 500 || told.response.body.contains("\"error\"");
         EXPECT_TRUE(failed) << asked.target << asked.body << told.response.body;
-        EXPECT_TRUE(asked.target != "/api/v1/chat" ||
+        EXPECT_TRUE((is_streamed(asked) && asked.target != "/api/v1/chat") ||
                     told.response.body.contains("request_timeout_ms"))
-            << told.response.body;
+            << asked.target << told.response.body;
+        EXPECT_TRUE(is_streamed(asked) || told.status() == 504) << asked.target;
         EXPECT_FALSE(told.response.body.contains("late")) << asked.target << asked.body;
         gateway.upstream.let_go();
     }
@@ -53,12 +63,18 @@ TEST(halt, a_request_whose_model_is_silent_ends_when_its_time_is_over) {
 TEST(halt, a_server_ends_when_its_grace_is_over_though_a_model_is_silent) {
     for (const Asked& asked : every_turn) {
         Gateway gateway(chat_format, {silent()});
-        std::thread asking([&] { gateway.post(asked.target, asked.body, asked.headers); });
+        Told told;
+        std::thread asking([&] { told = gateway.post(asked.target, asked.body, asked.headers); });
         while (gateway.upstream.requests().empty())
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        gateway.server->stop(std::chrono::milliseconds(0));
+        gateway.server->stop(std::chrono::milliseconds(300));
         // Had it waited for the model, we would not be here.
         asking.join();
+        if (!is_streamed(asked)) {
+            EXPECT_EQ(told.status(), 503) << asked.target;
+            EXPECT_TRUE(told.response.body.contains("the server is stopping"))
+                << asked.target << told.response.body;
+        }
         gateway.upstream.let_go();
     }
 }
