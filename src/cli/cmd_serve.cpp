@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <thread>
 
 #include "base/clock.h"
@@ -25,7 +26,9 @@ namespace palimpsest {
 namespace {
 
 constexpr Flag flags[] = {
-    {"check", "", "Only try whether the server would start: settings, store, models, keys."},
+    {"check", "",
+     "Only try whether the server would start: settings, store, models, keys. Leaves nothing "
+     "behind."},
 };
 
 std::string authority(const Listen& listen) {
@@ -148,32 +151,76 @@ std::vector<std::string> missing_keys(const Models& models) {
     return lines;
 }
 
-// Whether `serve` would start with these settings: store, models, keys, certificate and address.
-// The port may be in use, by the very server that is to be replaced; so a free one is tried.
-Result<int> check_settings(Invocation& call, Listen listen) {
-    listen.port = 0;
-    PAL_TRY(identity, open_identity(call.settings));
-    PAL_TRY(memory, open_memory(call.settings, {}));
-    PAL_TRY(models, open_models(call.settings));
-    PAL_CHECK(open_tracer(call.settings));
-    const std::vector<std::string> missing = missing_keys(models);
-    ServerOptions options = options_of(call.settings, listen);
-    options.tls = identity;
-    PAL_CHECK(Server::start(memory, std::move(models), std::move(options)));
-    const Durability durability = memory.store().durability();
+// A store that is not there yet is tried beside its place, under a name that nobody else has, and
+// goes again: nobody is to find one that was only tried. A database is left as it is.
+class Trial {
+public:
+    explicit Trial(std::string_view url) : suffix_(".check-" + hex(random_log_id()).substr(0, 12)) {
+        const std::size_t options = std::min(url.find('?'), url.size());
+        url_ = "memory:";
+        if (!url.starts_with("sqlite:") && !url.starts_with("files:")) return;
+        path_ = std::string(url.substr(0, options).substr(url.find(':') + 1)) + suffix_;
+        url_ = std::string(url.substr(0, options)) + suffix_ + std::string(url.substr(options));
+    }
+    ~Trial() {
+        std::error_code ignored;
+        for (const std::string_view part : {"", "-wal", "-shm", "-journal", ".lock"})
+            if (!path_.empty()) std::filesystem::remove_all(path_ + std::string(part), ignored);
+    }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+    Result<Memory> open(Settings settings) const {
+        settings.store = url_;
+        auto memory = open_memory(settings, {});
+        if (memory) return memory;
+        Error error = std::move(memory).error();
+        if (const auto at = error.message.find(suffix_); at != error.message.npos)
+            error.message.erase(at, suffix_.size());
+        return std::unexpected(std::move(error));
+    }
+    bool tries_the_place() const { return !path_.empty(); }
+
+private:
+    std::string suffix_, url_, path_;
+};
+
+void print_good(Invocation& call, const Durability& durability,
+                const std::vector<std::string>& warnings) {
     if (call.json()) {
         std::string line;
         JsonWriter json(line);
         json.begin_object().field("status", "ok").field("durability", durability.level);
         json.key("warnings").begin_array();
-        for (const std::string& warning : missing) json.string(warning);
+        for (const std::string& warning : warnings) json.string(warning);
         json.end_array().end_object();
         call.out.json_line(line);
-        return 0;
+        return;
     }
     call.out.line("these settings are good; the store keeps what it acknowledges: " +
                   printable(durability.level));
-    for (const std::string& warning : missing) call.out.line("warning: " + printable(warning));
+    for (const std::string& warning : warnings) call.out.line("warning: " + printable(warning));
+}
+
+// Whether `serve` would start with these settings: store, models, keys, certificate and address.
+// The port may be in use, by the very server that is to be replaced; so a free one is tried.
+Result<int> check_settings(Invocation& call, Listen listen) {
+    listen.port = 0;
+    PAL_TRY(identity, open_identity(call.settings));
+    const Trial trial(call.settings.store);
+    auto memory = open_memory(call.settings, {.create = false});
+    const bool absent = !memory && memory.error().code == ErrorCode::not_found;
+    if (absent) memory = trial.open(call.settings);
+    if (!memory) return std::unexpected(std::move(memory).error());
+    PAL_TRY(models, open_models(call.settings));
+    PAL_CHECK(open_tracer(call.settings));
+    std::vector<std::string> warnings = missing_keys(models);
+    if (absent && !trial.tries_the_place())
+        warnings.emplace_back("there is no store yet; whether one can be made there was not tried");
+    ServerOptions options = options_of(call.settings, listen);
+    options.tls = identity;
+    PAL_CHECK(Server::start(*memory, std::move(models), std::move(options)));
+    print_good(call, memory->store().durability(), warnings);
     return 0;
 }
 

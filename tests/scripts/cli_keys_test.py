@@ -1,5 +1,6 @@
 """Keys of clients, from outside: made, listed, revoked, and wanted by a running server."""
 import json
+import os
 import time
 import urllib.error
 import urllib.request
@@ -94,6 +95,15 @@ class Keys(PalTest):
         self.fails(3, "forbidden", "serve", "--check", "--listen", "0.0.0.0:0")
         self.ok("serve", "--check", "--listen", "0.0.0.0:0", "--without-keys", "anyone may use it")
         self.fails(2, "invalid_request", "serve", "--check", "--model", "")
+
+    def test_serve_check_leaves_no_store_where_there_was_none(self):
+        for store in ("sqlite:new.db", "files:new?sync=never"):
+            before = sorted(os.listdir(self.folder))
+            self.ok("serve", "--check", "--store", store)
+            self.fails(3, "forbidden", "serve", "--check", "--store", store, "--listen", "0.0.0.0:1")
+            self.assertEqual(sorted(os.listdir(self.folder)), before)
+        refused = self.fails(4, "not_found", "serve", "--check", "--store", "sqlite:no/folder.db")
+        self.assertIn("no/folder.db:", refused)
 
     def test_serve_check_names_models_without_a_key(self):
         self.write("palimpsest.toml",
