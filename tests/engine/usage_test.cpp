@@ -1,4 +1,5 @@
 // What calls took: of turns, of summaries, with and without a price for cached tokens.
+#include "base/time.h"
 #include "support/fake_summarizer.h"
 #include "support/scripted_model.h"
 
@@ -47,6 +48,24 @@ TEST(usage, summaries_are_part_of_what_a_conversation_and_a_tenant_took) {
         EXPECT_EQ(days->front().usage.output, 10u + 10u);
         EXPECT_NEAR(days->front().cost, 1.0 + 0.1, 1e-9);  // The model itself has no price.
     }
+}
+
+TEST(usage, a_day_has_one_row_also_when_the_clock_went_back) {
+    const auto now = std::make_shared<Time>();
+    Memory memory(open_store("memory:?ttl=0&max=0", {.clock = [now] { return *now; }}).value(), {});
+    ScriptedModel model;
+    const std::string said = user("go on");
+    for (const char* at :
+         {"2026-03-02T10:00:00Z", "2026-03-01T10:00:00Z", "2026-03-02T11:00:00Z"}) {
+        *now = *parse_time(at);
+        model.says("going on");
+        ASSERT_TRUE(chat(memory, alice, {.messages = said}, model));
+    }
+    const auto days = usage_by_day(memory, alice);
+    ASSERT_TRUE(days && days->size() == 2u);
+    EXPECT_EQ(days->front().day, "2026-03-01");
+    EXPECT_EQ(days->back().day, "2026-03-02");
+    EXPECT_EQ(days->back().calls, 2u);
 }
 
 TEST(usage, cached_tokens_without_a_price_of_their_own_cost_what_others_do) {
