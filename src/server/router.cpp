@@ -153,9 +153,12 @@ bool is_json_type(std::string_view type) {
 
 constexpr std::string_view empty_body = "{}";
 
-// The lists of a request and those of their items: messages, input, tools, and their content.
+// The lists of a request, and those one level below, in objects or in items: messages, input,
+// tools, and their content; what a policy lists.
 Result<void> check_items(JsonValue value, std::size_t most, int levels) {
     for (const JsonMember& member : value.members()) {
+        if (member.value.is_object() && levels > 1)
+            PAL_CHECK(check_items(member.value, most, levels - 1));
         if (!member.value.is_array()) continue;
         if (member.value.size() > most)
             return fail(ErrorCode::too_large,

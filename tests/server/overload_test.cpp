@@ -126,6 +126,25 @@ TEST(overload, a_request_that_takes_too_long_is_stopped_and_what_was_said_is_kep
     EXPECT_TRUE(std::get<MessageEntry>(log->at(1).body).interrupted);
 }
 
+TEST(overload, a_list_that_is_too_long_is_refused_wherever_it_stands) {
+    ServerOptions options;
+    options.terms.limits.items_max = 2;
+    const Running running("memory:", options);
+    const std::pair<std::string, std::string> bodies[] = {
+        {R"({"messages":[1,2,3]})", "messages"},
+        {R"({"messages":[{"role":"user","content":[1,2,3]}]})", "content"},
+        {R"({"parameters":{"stop":["a","b","c"]},"message":"hi"})", "stop"}};
+    for (const auto& [body, param] : bodies) {
+        const Told told = running.ask("POST", "/api/v1/chat", body);
+        EXPECT_EQ(told.status(), 413) << body;
+        EXPECT_EQ(told.error("param"), param) << body;
+    }
+    EXPECT_EQ(
+        running.ask("POST", "/api/v1/chat", R"({"parameters":{"stop":["a","b"]},"message":"hi"})")
+            .status(),
+        200);
+}
+
 TEST(overload, limits_can_be_changed_while_it_runs) {
     Running running;
     const std::string body = R"({"id":"a","metadata":{"x":")" + std::string(500, 'x') + "\"}}";
