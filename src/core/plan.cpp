@@ -393,6 +393,7 @@ std::uint64_t first_byte_of(std::span<const Item> items, std::size_t item) {
 Budget budget_under(const Policy& policy, Budget budget) {
     if (policy.window_tokens > 0 && (budget.window == 0 || policy.window_tokens < budget.window))
         budget.window = policy.window_tokens;
+    if (budget.reply_is_usual) budget.reply = std::min(budget.reply, budget.window / 2);
     if (budget.reply == 0) budget.reply = policy.reply_tokens;
     return budget;
 }

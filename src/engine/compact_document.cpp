@@ -9,6 +9,7 @@
 #include "engine/model_table.h"
 #include "engine/pooled_tokenizer.h"
 #include "engine/present.h"
+#include "engine/reply_room.h"
 #include "format/format_table.h"
 #include "format/json_edit.h"
 #include "format/mend_body.h"
@@ -51,17 +52,6 @@ std::uint64_t prompt_tokens(FormatId format, JsonValue body, const MessageTools&
     return sum;
 }
 
-// What the body itself keeps free for the answer, unless that is most of the window.
-std::uint64_t reply_of(JsonValue body, std::uint64_t window) {
-    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
-        if (const auto value = body.find(name))
-            if (const auto number = value->integer(); number && *number > 0) {
-                const auto reply = static_cast<std::uint64_t>(*number);
-                return reply <= window / 2 ? reply : 0;
-            }
-    return 0;
-}
-
 void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& options,
                 const Tokenizer& tokenizer, const MessageTools& message_tools) {
     const ModelMatch match = match_of(options, out.model);
@@ -77,9 +67,9 @@ void set_budget(OpenDocument& out, JsonValue root, const DocumentOptions& option
         budget.window = counts.window_tokens;
     for (const Message& message : out.preamble)
         budget.system += message.count.tokens + budget.per_message;
+    keep_reply_free(budget, root, counts);
     if (!root.is_object()) return;
     budget.system += prompt_tokens(options.format, root, message_tools, budget.per_message);
-    budget.reply = reply_of(root, budget.window);
     if (const auto tools = root.find("tools"))
         budget.tools = tool_tokens(counts, tokenizer, tools->raw(), budget.system > 0).total();
 }

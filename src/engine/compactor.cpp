@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "core/plan_numbers.h"
 #include "engine/count.h"
 #include "engine/message_tools.h"
 #include "engine/present.h"
+#include "engine/reply_room.h"
 #include "engine/report.h"
 #include "palimpsest/format.h"
 #include "token/tool_tokens.h"
@@ -24,18 +24,6 @@ std::uint64_t tokens_of(const Tokenizer& tokenizer, std::span<const Message> mes
         }
     }
     return sum;
-}
-
-// What the request keeps free for the answer; 0: it does not say.
-std::uint64_t reply_tokens(std::string_view parameters) {
-    if (parameters.find("max_") == std::string_view::npos) return 0;
-    const auto document = parse_json(parameters);
-    if (!document) return 0;
-    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
-        if (const auto value = document->root().find(name))
-            return static_cast<std::uint64_t>(
-                std::max<std::int64_t>(value->integer().value_or(0), 0));
-    return 0;
 }
 
 // The edit that decides about the item: the strongest that covers it, of equals the later.
@@ -80,19 +68,16 @@ Occasion make_occasion(Memory::State& state, const ViewTotals& totals, const Cal
     occasion.stalls = calls.stalls;
     occasion.now = state.clock();
     Budget& budget = occasion.budget;
+    const ModelSpec& model = state.models->find(beside.model);
     if (!beside.model.empty()) {
-        const ModelSpec& model = state.models->find(beside.model);
         occasion.model = facts_of(model);
         budget.window = model.window_tokens;
-        budget.reply = std::min(model.reply_tokens, model.window_tokens / 2);
         budget.per_message = around_message(model.overheads);
         budget.per_request =
             static_cast<std::uint32_t>(std::max(model.overheads.per_request, std::int32_t{0}));
     }
-    if (const std::uint64_t asked = reply_tokens(beside.parameters)) budget.reply = asked;
-    budget.tools = tool_tokens(state.models->find(beside.model), tokenizer, beside.tools,
-                               !beside.preamble.empty())
-                       .total();
+    keep_reply_free(budget, beside.parameters, model);
+    budget.tools = tool_tokens(model, tokenizer, beside.tools, !beside.preamble.empty()).total();
     budget.system =
         tokens_of(tokenizer, beside.preamble) + budget.per_message * beside.preamble.size();
     return occasion;

@@ -131,15 +131,13 @@ Result<ResponseTurn> read_turn(Call& call) {
 // ---- one that leaves nothing --------------------------------------------------------------------
 
 // What is said, and what takes room beside it.
-std::string document_of(const Call& call, const ResponseTurn& turn, const ModelSpec& model) {
+std::string document_of(const Call& call, const ResponseTurn& turn) {
     std::string body;
     JsonWriter out(body);
     out.begin_object();
     if (!turn.tools.empty()) out.key("tools").raw(turn.tools);
     if (const std::string limit = raw_of(call, "max_output_tokens"); !limit.empty())
         out.key("max_output_tokens").raw(limit);
-    else if (model.reply_tokens > 0)
-        out.key("max_output_tokens").number(std::uint64_t{model.reply_tokens});
     out.key("input").raw(write_list(turn.messages)).end_object();
     return body;
 }
@@ -161,7 +159,7 @@ Result<void> compact_unstored(const Call& call, const std::string& policy, Respo
         PAL_TRY(parameters, parse_json(turn.parameters));
         turn.parameters = with_member(parameters.root(), "truncation", truncation);
     }
-    const std::string document = document_of(call, turn, *match.spec);
+    const std::string document = document_of(call, turn);
     PAL_TRY(compacted,
             compact_document(document, {.format = item_format,
                                         .policy = policy,
