@@ -38,16 +38,6 @@ struct Setup {
     std::unique_ptr<const MessageTools> tools = {};
 };
 
-// A model whose service has no cache, or no price for it, pays the same for every token.
-PriceList prices_for(const ModelSpec& spec) {
-    PriceList prices = prices_of(facts_of(spec));
-    if (!prices.name.empty() || spec.prices.input <= 0) return prices;
-    prices.name = "model";
-    prices.cached = prices.fresh = 1;
-    prices.output = spec.prices.output > 0 ? spec.prices.output / spec.prices.input : 0;
-    return prices;
-}
-
 Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
     Setup setup;
     PAL_TRY(format, parse_format_name(arguments.get("format").value_or("openai_chat")));
@@ -65,7 +55,7 @@ Result<Setup> set_up(const Arguments& arguments, const ModelTable& models) {
         setup.model = models.match(name == "openai" ? "gpt-4.1" : "claude").spec;
     } else {
         const ModelMatch match = models.match(name);
-        setup.options.prices = prices_for(*match.spec);
+        setup.options.prices = prices_of(facts_of(*match.spec));
         setup.model = match.spec;
         if (!match.known || setup.options.prices.name.empty())
             return fail(ErrorCode::invalid_request,

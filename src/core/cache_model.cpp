@@ -24,12 +24,16 @@ const PriceList* find_prices(std::string_view name) {
 
 PriceList prices_of(const ModelFacts& model) {
     PriceList prices;
-    if (model.input_price <= 0 || model.cached_price < 0 || model.cache_least_tokens == 0)
-        return prices;
+    if (model.input_price <= 0) return prices;
     prices.name = "model";
+    prices.output = model.output_price > 0 ? model.output_price / model.input_price : 0;
+    if (model.cached_price < 0 || model.cache_least_tokens == 0) {
+        prices.cached = prices.fresh = 1;
+        prices.least_tokens = UINT32_MAX;
+        return prices;
+    }
     prices.cached = model.cached_price / model.input_price;
     prices.fresh = model.cache_write_price > 0 ? model.cache_write_price / model.input_price : 1;
-    prices.output = model.output_price > 0 ? model.output_price / model.input_price : 0;
     prices.least_tokens = model.cache_least_tokens;
     prices.step_tokens = std::max<std::uint32_t>(model.cache_step_tokens, 1);
     prices.lifetime_s = model.cache_lifetime_s;

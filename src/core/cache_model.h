@@ -22,7 +22,8 @@ struct PriceList {
 };
 std::span<const PriceList> price_lists();  // "anthropic", "openai"
 const PriceList* find_prices(std::string_view name);
-// Of a model with known prices; null-named when they are not known.
+// Of a model with known prices; null-named when they are not known. One whose service has no cache,
+// or no price for it, pays the same for every token: what is removed saves its price at once.
 PriceList prices_of(const ModelFacts& model);
 
 // One request as the cache sees it: blocks, each with an identity of its bytes.
