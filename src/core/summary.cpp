@@ -173,15 +173,17 @@ Result<void> check_summary(std::string_view text, const SummaryOrder& order,
                            std::span<const Item> items, const MessageTools& tools) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return fail(ErrorCode::unprocessable, "the summary is empty");
-    const std::uint64_t before = tokens_of_range(order, items), after = tools.count_text(text);
-    if (after >= before)
-        return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(after) +
-                                                  " tokens, what it stands for has " +
-                                                  std::to_string(before));
-    if (after > most_tokens(order))
-        return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(after) +
+    const std::uint64_t before = tokens_of_range(order, items), said = tools.count_text(text);
+    if (said > most_tokens(order))
+        return fail(ErrorCode::unprocessable, "the summary has " + std::to_string(said) +
                                                   " tokens, it may have " +
                                                   std::to_string(order.max_tokens));
+    const std::uint64_t shown = tools.count_text(dress_summary(order, text));
+    if (shown >= before)
+        return fail(ErrorCode::unprocessable,
+                    "the summary has " + std::to_string(shown) +
+                        " tokens with its heading, what it stands for has " +
+                        std::to_string(before));
     if (const std::string id = missing_identifier(text, order, items, tools); !id.empty())
         return fail(ErrorCode::unprocessable,
                     "the summary lacks \"" + id + "\", which the messages after it use");

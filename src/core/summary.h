@@ -58,8 +58,9 @@ SummaryRequest merge_request(const SummaryOrder& order, std::span<const std::str
 std::size_t merged_at_once(const SummaryOrder& order, std::span<const std::string> summaries,
                            std::uint64_t window_tokens, const MessageTools& tools);
 
-// Refused (unprocessable, with the reason): empty, longer than what it replaces or than was asked
-// for, without one of the shared identifiers, or without an open question.
+// Refused (unprocessable, with the reason): empty, longer than was asked for, with its heading not
+// shorter than what it replaces, without one of the shared identifiers, or without an open
+// question.
 Result<void> check_summary(std::string_view text, const SummaryOrder& order,
                            std::span<const Item> items, const MessageTools& tools);
 

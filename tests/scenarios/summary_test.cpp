@@ -124,6 +124,25 @@ TEST(check_summary, refuses_the_empty_the_long_and_the_forgetful) {
     EXPECT_EQ(fault(of(34)), "the summary has 34 tokens, it may have 30");
 }
 
+TEST(check_summary, what_stands_in_the_view_is_shorter_than_what_it_replaces) {
+    const std::vector<Item> items =
+        read_scenario("user {20 words}\nanswer {20 words}\nuser Go on.\n").items;
+    SummaryOrder order = order_of(1, 2, 40);
+    const std::string heading = dress_summary(order, "");
+    const std::size_t most = 40 - word_tools().count_text(heading) - 1;
+    const auto fault = [&](std::size_t words) {
+        std::string text;
+        for (std::size_t n = 0; n < words; ++n) text += "word ";
+        const auto checked = check_summary(text, order, items, word_tools());
+        return checked ? std::string() : checked.error().message;
+    };
+    EXPECT_EQ(fault(most), "");
+    EXPECT_EQ(fault(most + 1),
+              "the summary has 40 tokens with its heading, what it stands for has 40");
+    order.prefix = "[summary] which is of no use beyond this place and";
+    EXPECT_NE(fault(most), "") << "the words before it count as well";
+}
+
 TEST(check_summary, what_the_later_messages_name_must_be_in_it) {
     const std::vector<Item> items = conversation();  // 5 asks about 4WQ150
     const auto checked = check_summary("It was changed.", order_of(1, 4), items, word_tools());
@@ -132,7 +151,9 @@ TEST(check_summary, what_the_later_messages_name_must_be_in_it) {
               "the summary lacks \"4WQ150\", which the messages after it use");
     // Nobody comes back to HAT069, and nothing at all to what stands before the range.
     EXPECT_TRUE(check_summary("4WQ150 was changed.", order_of(1, 4), items, word_tools()));
-    EXPECT_TRUE(check_summary("Thanks.", order_of(5, 6, 5), items, word_tools()));
+    std::vector<Item> longer = items;
+    longer.back().tokens += 40;  // or no summary with its heading would be shorter
+    EXPECT_TRUE(check_summary("Thanks.", order_of(5, 6, 5), longer, word_tools()));
 }
 
 TEST(check_summary, the_deterministic_summary_stands_up_to_it) {
