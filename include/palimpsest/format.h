@@ -110,7 +110,8 @@ struct RepairNote {
 };
 struct Repaired {
     std::vector<Message> messages = {};
-    std::vector<RepairNote> notes = {};  // empty: nothing was changed
+    std::vector<std::size_t> origins = {};  // of each message, the given one that it begins with
+    std::vector<RepairNote> notes = {};     // empty: nothing was changed
 };
 
 // Makes a history sendable, touching only what is broken: the same input gives the same output, a
@@ -134,11 +135,12 @@ std::string write_list(std::span<const Message> messages);
 // ---- conversion and rendering -------------------------------------------------------------------
 
 struct Rendered {
-    std::vector<Message> messages = {};  // all of the target format
-    std::string system = {};             // Anthropic: the leading system messages' text
-    std::string system_blocks = {};      // the same as a JSON list, if blocks of it are marked
-    std::vector<std::string> lost = {};  // what has no place in the target format, one line each
-    std::vector<RepairNote> notes = {};  // what was repaired; indexes are those after conversion
+    std::vector<Message> messages = {};     // all of the target format
+    std::vector<std::size_t> origins = {};  // of each, the given one that it begins with
+    std::string system = {};                // Anthropic: the leading system messages' text
+    std::string system_blocks = {};         // the same as a JSON list, if blocks of it are marked
+    std::vector<std::string> lost = {};     // what has no place in the target format, one line each
+    std::vector<RepairNote> notes = {};     // what was repaired; indexes are those after conversion
 };
 
 // Any messages, of whatever formats, as a list that the target's provider accepts: those of the
@@ -147,6 +149,9 @@ struct Rendered {
 // `internal` if a violation remains (this is a bug); `unprocessable` if a limit is exceeded.
 Result<Rendered> render(FormatId to, std::span<const Message> messages,
                         const CheckOptions& options = {});
+// Messages are joined and moved on the way: how many of `rendered` stand behind the one that holds
+// the message which of the `given` had `behind` behind it.
+std::size_t rendered_behind(const Rendered& rendered, std::size_t given, std::size_t behind);
 // The system prompt as JSON, for a field of the request.
 std::string system_json(const Rendered& rendered);
 

@@ -24,20 +24,34 @@ std::vector<bool> foreign_to(const Begun& begun) {
     return foreign;
 }
 
-}  // namespace
+// The preamble and so many items of the view.
+std::vector<Message> shown(const Begun& begun, std::size_t items) {
+    std::vector<Message> out = begun.preamble;
+    for (const Item& item : std::span<const Item>(begun.view.items).first(items))
+        out.push_back(item.message);
+    if (begun.of_other_models.empty()) return out;
+    std::vector<bool> foreign = foreign_to(begun);
+    foreign.resize(out.size());
+    return without_bound_reasoning(std::move(out), foreign);
+}
 
 // A result that came after an answer stands with its call: the list would end with that answer,
 // which some models refuse and others go on writing.
+bool ends_with_the_answer(const Begun& begun) {
+    if (begun.view.items.empty() || begun.turn == Seq{}) return false;
+    const Item& last = begun.view.items.back();
+    return last.range.to < begun.turn && last.message.shape.role == Role::assistant &&
+           std::ranges::any_of(
+               begun.view.items, [&](const Item& item) { return item.range.from >= begun.turn; });
+}
+
+}  // namespace
+
 std::vector<Message> Begun::request() const {
-    std::vector<Message> out = preamble;
-    for (const Item& item : view.items) out.push_back(item.message);
-    if (view.items.empty()) return out;
-    if (!of_other_models.empty()) out = without_bound_reasoning(std::move(out), foreign_to(*this));
-    const Item& last = view.items.back();
-    const bool late = std::ranges::any_of(
-        view.items, [&](const Item& item) { return item.range.from >= turn && turn != Seq{}; });
-    if (!late || last.range.to >= turn || last.message.shape.role != Role::assistant) return out;
-    if (auto message = make_message(last.message.format, Role::user, late_result_text))
+    std::vector<Message> out = shown(*this, view.items.size());
+    if (!ends_with_the_answer(*this)) return out;
+    const FormatId format = view.items.back().message.format;
+    if (auto message = make_message(format, Role::user, late_result_text))
         out.push_back(*std::move(message));
     return out;
 }
@@ -51,9 +65,14 @@ std::string Begun::cache_key() const {
 }
 
 std::size_t Begun::behind_edit() const {
-    for (std::size_t i = view.items.size(); i-- > 0;)
-        if (view.items[i].by != Seq{}) return view.items.size() - 1 - i;
-    return 0;
+    std::size_t edited = view.items.size();
+    while (edited > 0 && view.items[edited - 1].by == Seq{}) --edited;
+    if (edited == 0) return 0;
+    // What another model wrote may be left out on either side of it.
+    const bool same = of_other_models.empty();
+    const std::size_t sent = same ? view.items.size() : shown(*this, view.items.size()).size(),
+                      before = same ? edited : shown(*this, edited).size();
+    return sent - before + (ends_with_the_answer(*this) ? 1 : 0);
 }
 
 }  // namespace palimpsest

@@ -81,8 +81,8 @@ Result<ExportList> export_list(FormatId to, const ForeignSource& source, PromptP
         messages.insert(messages.begin(), std::move(message));
         first = 1;
     }
-    std::vector<std::size_t> origins;
-    PAL_TRY(rendered, convert_messages(to, messages, &origins));
+    PAL_TRY(rendered, convert_messages(to, messages));
+    const std::vector<std::size_t>& origins = rendered.origins;
     ExportList list{.system = std::move(rendered.system)};
     Losses losses;
     for (std::string& line : rendered.lost) losses.add(std::move(line));

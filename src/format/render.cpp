@@ -48,7 +48,7 @@ public:
         if (message.format == to_.id && !is_prompt(message)) {
             flush();
             rendered_.messages.push_back(message);
-            origins_.push_back(index);
+            rendered_.origins.push_back(index);
             return {};
         }
         PAL_TRY(document, parse_json(view_of(message.raw)));
@@ -80,7 +80,6 @@ public:
         if (is_marked_) rendered_.system_blocks = json_list(prompt_);
         return std::move(rendered_);
     }
-    const std::vector<std::size_t>& origins() const { return origins_; }
 
 private:
     // A leading system message of a format that has a field for it.
@@ -133,7 +132,7 @@ private:
                 auto message = read_message(to_.id, make_bytes(std::move(raw)));
                 if (message) {
                     rendered_.messages.push_back(std::move(*message));
-                    origins_.push_back(pending_from_);
+                    rendered_.origins.push_back(pending_from_);
                 } else {
                     rendered_.lost.push_back("message: " + message.error().message);
                 }
@@ -149,7 +148,6 @@ private:
     std::size_t added_ = 0, pending_from_ = 0;
     std::vector<std::string> prompt_;  // the blocks of the system prompt
     bool is_marked_ = false;
-    std::vector<std::size_t> origins_;
     // What the pending message's views point into.
     std::vector<JsonDocument> documents_;
     std::vector<Bytes> raws_;
@@ -177,13 +175,22 @@ Result<void> accept(std::span<const Violation> violations) {
 
 }  // namespace
 
-Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages,
-                                  std::vector<std::size_t>* origins) {
+Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages) {
     Conversion conversion(format_of(to));
     for (const Message& message : messages) PAL_CHECK(conversion.add(message));
-    Rendered rendered = conversion.take();
-    if (origins) *origins = conversion.origins();
-    return rendered;
+    return conversion.take();
+}
+
+std::size_t rendered_behind(const Rendered& rendered, std::size_t given, std::size_t behind) {
+    const std::size_t wanted = given - std::min(given, behind + 1);
+    std::size_t holder = 0, origin = 0;
+    for (std::size_t i = 0; i < rendered.origins.size(); ++i) {
+        const std::size_t begins = rendered.origins[i];
+        if (begins > wanted || begins < origin) continue;
+        holder = i;
+        origin = begins;
+    }
+    return rendered.messages.size() - std::min(rendered.messages.size(), holder + 1);
 }
 
 std::string system_json(const Rendered& rendered) {
@@ -202,7 +209,9 @@ Result<Rendered> render(FormatId to, std::span<const Message> messages, const Ch
     PAL_TRY(violations, validate(to, rendered.messages, options));
     if (is_sendable(violations)) return rendered;
     PAL_TRY(repaired, repair(to, rendered.messages, options));
+    for (std::size_t& origin : repaired.origins) origin = rendered.origins[origin];
     rendered.messages = std::move(repaired.messages);
+    rendered.origins = std::move(repaired.origins);
     rendered.notes = std::move(repaired.notes);
     if (rendered.messages.empty())
         return fail(ErrorCode::invalid_request, "nothing of the history can be sent");

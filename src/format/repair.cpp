@@ -1,5 +1,6 @@
 // Entry points of repair: what is valid comes back untouched, so the work begins with a check.
 #include <cstring>
+#include <numeric>
 
 #include "base/surrogates.h"
 #include "format/check.h"
@@ -87,6 +88,8 @@ Result<Repaired> repair(FormatId format, std::span<const Message> messages,
     Repaired repaired;
     if (!worth_a_repair(violations)) {
         repaired.messages.assign(messages.begin(), messages.end());
+        repaired.origins.resize(messages.size());
+        std::iota(repaired.origins.begin(), repaired.origins.end(), std::size_t{0});
         return repaired;
     }
     RepairWork work(format, options);
@@ -96,7 +99,10 @@ Result<Repaired> repair(FormatId format, std::span<const Message> messages,
     work.erase_dropped();
     format_of(format).repair(work);
     work.erase_dropped();
-    for (Piece& piece : work.pieces) repaired.messages.push_back(std::move(piece.message));
+    for (Piece& piece : work.pieces) {
+        repaired.messages.push_back(std::move(piece.message));
+        repaired.origins.push_back(piece.at);
+    }
     if (format_of(format).has_cache_marks)
         for (const std::size_t i : drop_older_marks(repaired.messages, room_for_marks(options)))
             work.note(work.pieces[i].at, "took off older cache_control marks");

@@ -40,10 +40,8 @@ struct NeutralRequest {
 
 NeutralRequest read_request_fields(const Format& format, JsonValue body);
 
-// Messages of any formats in one, not yet repaired. `origins`, where given, gets for each message
-// that comes out the index of the first one it was made of.
-Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages,
-                                  std::vector<std::size_t>* origins = nullptr);
+// Messages of any formats in one, not yet repaired.
+Result<Rendered> convert_messages(FormatId to, std::span<const Message> messages);
 
 // ---- what the formats' own files share ----------------------------------------------------------
 

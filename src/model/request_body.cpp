@@ -203,8 +203,11 @@ Result<RequestBody> write_model_request(const Dialect& dialect, std::string_view
     body.json += stream ? "," + std::string(dialect.stream_fields) + "}" : "}";
     body.json = mend_told(dialect.format, std::move(body.json), body.repairs);
     if (request.cache_key.empty()) return body;
-    PAL_TRY(hinted, with_cache_hints(dialect, std::move(body.json), request.cache_key,
-                                     request.behind_edit));
+    const std::size_t behind =
+        request.behind_edit == 0
+            ? 0
+            : rendered_behind(rendered, request.messages.size(), request.behind_edit);
+    PAL_TRY(hinted, with_cache_hints(dialect, std::move(body.json), request.cache_key, behind));
     body.json = std::move(hinted);
     return body;
 }

@@ -231,7 +231,8 @@ Result<void> check_stored(Call& call, Seq seq, const Answer& answer) {
 // the way is said in `warnings`.
 void write_request(JsonWriter& out, const Begun& begun, FormatId format,
                    std::vector<std::string>& warnings) {
-    const auto rendered = render(format, begun.request(), {.model = begun.model});
+    const std::vector<Message> messages = begun.request();
+    const auto rendered = render(format, messages, {.model = begun.model});
     if (!rendered) {
         out.null();
         return warnings.push_back(rendered.error().message);
@@ -241,8 +242,10 @@ void write_request(JsonWriter& out, const Begun& begun, FormatId format,
     json.begin_object().field("format", format_name(format));
     if (!rendered->system.empty()) json.key("system").raw(system_json(*rendered));
     json.key("messages").raw(write_list(rendered->messages)).end_object();
-    const auto hinted =
-        with_cache_hints(dialect_of(format), request, begun.cache_key(), begun.behind_edit());
+    const std::size_t edited = begun.behind_edit();
+    const std::size_t behind =
+        edited == 0 ? 0 : rendered_behind(*rendered, messages.size(), edited);
+    const auto hinted = with_cache_hints(dialect_of(format), request, begun.cache_key(), behind);
     out.raw(hinted ? *hinted : request);
     warnings = rendered->lost;
     for (const RepairNote& note : rendered->notes) warnings.push_back(note.what);

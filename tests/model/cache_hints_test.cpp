@@ -42,6 +42,43 @@ TEST(cache_hints, anthropic_is_told_by_marks_and_no_key) {
     EXPECT_EQ(body.find("prompt_cache_key"), std::string::npos) << body;
 }
 
+// Two results are two messages in a chat and one in Anthropic's format.
+TEST(cache_hints, the_message_that_was_edited_last_is_marked_where_neighbours_are_joined) {
+    std::vector<Message> messages;
+    const auto add = [&](const std::string& raw) {
+        messages.push_back(
+            read_message(FormatId::openai_chat, make_bytes(std::string(raw))).value());
+    };
+    const auto add_round = [&](const std::string& text) {
+        const std::string call = R"(,"type":"function","function":{"name":"f","arguments":"{}"}})";
+        add(R"({"role":"user","content":"look"})");
+        add(R"({"role":"assistant","content":null,"tool_calls":[{"id":"a")" + call +
+            R"(,{"id":"b")" + call + "]}");
+        add(R"({"role":"tool","tool_call_id":"a","content":")" + text + R"("})");
+        add(R"({"role":"tool","tool_call_id":"b","content":")" + text + R"("})");
+        add(R"({"role":"assistant","content":"I saw."})");
+    };
+    add_round("cleared");
+    add_round("whole");
+    add(R"({"role":"user","content":"go on"})");
+    const auto sent = [&](std::size_t edited) {
+        const auto body = write_model_request(
+            dialect_of(FormatId::anthropic), "m",
+            {.messages = messages, .cache_key = "k1", .behind_edit = messages.size() - 1 - edited},
+            {}, 100, false);
+        EXPECT_TRUE(body) << body.error().message;
+        return body ? body->json : "";
+    };
+    const std::string mark = R"("cache_control":{"type":"ephemeral"})";
+    const std::string end = R"({"type":"text","text":"go on",)" + mark + "}";
+    for (const std::size_t result : {2u, 3u}) {
+        const std::string body = sent(result);
+        EXPECT_TRUE(body.contains(R"("tool_use_id":"b","content":"cleared",)" + mark)) << body;
+        EXPECT_TRUE(body.contains(end)) << body;
+    }
+    EXPECT_TRUE(sent(0).contains(R"("content":[{"type":"text","text":"look",)" + mark)) << sent(0);
+}
+
 // Six marked turns in the log, one mark each on tools and system prompt: four may be sent.
 TEST(cache_hints, the_callers_marks_on_tools_and_prompt_stay_and_of_messages_the_newest) {
     const std::string mark = R"("cache_control":{"type":"ephemeral","ttl":"5m"})";
