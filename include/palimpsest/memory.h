@@ -150,7 +150,7 @@ struct Summary {
 };
 
 // What was said and is not shown as it was said: by call id (the call and its results), by seq or
-// range. One of them.
+// range. Where both are given the call counts, if there is one of that id.
 struct RecallQuery {
     std::string call_id = {};
     Range range = {};

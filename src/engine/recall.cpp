@@ -3,6 +3,7 @@
 // What a person hid (retract, rewind) or removed (scrub) is not recalled: a model must not reach
 // behind such a decision.
 #include <algorithm>
+#include <charconv>
 
 #include "base/json.h"
 #include "base/json_write.h"
@@ -84,13 +85,17 @@ Result<std::vector<Range>> places_of(Store& store, const Header& header, const W
     return places;
 }
 
-// Positions alone tell it of most calls; only where they do not are messages read.
-Result<std::vector<Range>> places_of(Store& store, const Header& header, std::string_view id) {
+// Positions alone tell it of most calls; only where they do not are messages read, and not for what
+// may be a range as well: tools of a provider have no such ids.
+Result<std::vector<Range>> places_of(Store& store, const Header& header, const RecallQuery& query) {
+    const bool has_range = query.range.from > Seq{} && !query.range.empty();
+    if (query.call_id.empty()) return std::vector<Range>{query.range};
     for (const Walk& walk : walks) {
-        PAL_TRY(places, places_of(store, header, walk, id));
+        if (has_range && walk.content) break;
+        PAL_TRY(places, places_of(store, header, walk, query.call_id));
         if (!places.empty()) return places;
     }
-    return std::vector<Range>();
+    return has_range ? std::vector<Range>{query.range} : std::vector<Range>();
 }
 
 constexpr ToolArgument recall_arguments[] = {{"call_id"}, {"from", true}, {"to", true}};
@@ -115,7 +120,7 @@ Result<RecallQuery> query_of(std::string_view arguments) {
 }
 
 std::string what_was_asked(const RecallQuery& query) {
-    if (!query.call_id.empty()) return "call '" + query.call_id + "'";
+    if (query.range.from == Seq{}) return "call '" + query.call_id + "'";
     const std::string from = std::to_string(query.range.from.value);
     return query.range.from == query.range.to
                ? "message at seq " + from
@@ -123,6 +128,26 @@ std::string what_was_asked(const RecallQuery& query) {
 }
 
 }  // namespace
+
+Result<RecallQuery> recall_query(std::string_view what) {
+    const std::size_t dots = what.find("..");
+    const auto number = [](std::string_view text) {
+        Seq seq;
+        const auto [end, fault] =
+            std::from_chars(text.data(), text.data() + text.size(), seq.value);
+        return fault == std::errc{} && end == text.data() + text.size() ? seq : Seq{};
+    };
+    const Seq from = number(what.substr(0, dots));
+    const Seq to = dots == what.npos ? from : number(what.substr(dots + 2));
+    if (to > Seq{} && to < from)
+        return fail(
+            ErrorCode::invalid_request,
+            "the range " + std::string(what) + " ends before it begins: say the smaller seq first",
+            "call_id");
+    RecallQuery query{.call_id = std::string(what)};
+    if (from > Seq{} && to >= from) query.range = {from, to};
+    return query;
+}
 
 std::string how_shown(const View& view, Seq seq) {
     for (const Item& item : view.items)
@@ -133,16 +158,12 @@ std::string how_shown(const View& view, Seq seq) {
 }
 
 Result<std::vector<Recalled>> Memory::recall(const ConversationId& name, const RecallQuery& query) {
-    const bool by_range = query.range.from > Seq{} && !query.range.empty();
-    if (query.call_id.empty() != by_range)
+    const bool has_range = query.range.from > Seq{} && !query.range.empty();
+    if (query.call_id.empty() && !has_range)
         return fail(ErrorCode::invalid_request,
                     "recall takes the id of a call, or a seq or range from 1 on", "call_id");
     PAL_TRY(header, head(name));
-    std::vector<Range> places{query.range};
-    if (!by_range) {
-        PAL_TRY(found, places_of(*state_->store, header, query.call_id));
-        places = std::move(found);
-    }
+    PAL_TRY(places, places_of(*state_->store, header, query));
     const std::string what = what_was_asked(query);
     if (places.empty())
         return fail(ErrorCode::not_found, "there is no " + what +

@@ -15,6 +15,10 @@ namespace palimpsest {
 // How the view has a message: verbatim, cleared, shortened, folded or dropped.
 std::string how_shown(const View& view, Seq seq);
 
+// What a person asked for: a number or a range "4..9" may be seqs or the id of a call, anything
+// else is an id. invalid_request (call_id) for a range that ends before it begins.
+Result<RecallQuery> recall_query(std::string_view what);
+
 // Memory::search. `seen`, if given: what was found for a model and left out because its view has
 // it.
 Result<SearchPage> search_memory(Memory::State& state, const SearchRequest& request,

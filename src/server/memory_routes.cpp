@@ -1,10 +1,10 @@
 // memory_routes: what a conversation's memory is set to, what it holds beside messages, and what
 // was left out of the view.
 #include <algorithm>
-#include <charconv>
 
 #include "core/policy.h"
 #include "engine/present.h"
+#include "engine/recall.h"
 #include "palimpsest/format.h"
 #include "server/paging.h"
 #include "server/request_meters.h"
@@ -160,8 +160,9 @@ Result<RouteReply> recall_range(Call& call, Range range) {
     return list.end(more);
 }
 
-Result<RouteReply> recall_call(Call& call, const std::string& id) {
-    PAL_TRY(found, call.site.memory.recall(call.name(), {.call_id = id, .limit = 1000}));
+Result<RouteReply> recall_few(Call& call, RecallQuery query) {
+    query.limit = 1000;
+    PAL_TRY(found, call.site.memory.recall(call.name(), query));
     PAL_TRY(page, find_page(call.query, found.size(), place_by_id(found, recalled_id)));
     return write_rows(
         page, {}, [&](std::size_t i) { return recalled_id(found[i]); },
@@ -170,24 +171,12 @@ Result<RouteReply> recall_call(Call& call, const std::string& id) {
 
 }  // namespace
 
-// By the id of a call, or by a seq or a range "4..9".
+// By the id of a call, or by a seq or a range "4..9" where no call has such an id.
 Result<RouteReply> recall_messages(Call& call) {
-    const std::string& what = call.ids.at(1);
-    const std::size_t dots = what.find("..");
-    const auto number = [](std::string_view text) {
-        Seq seq;
-        const auto [end, fault] =
-            std::from_chars(text.data(), text.data() + text.size(), seq.value);
-        return fault == std::errc{} && end == text.data() + text.size() ? seq : Seq{};
-    };
-    const Seq from = number(std::string_view(what).substr(0, dots));
-    const Seq to = dots == what.npos ? from : number(std::string_view(what).substr(dots + 2));
-    if (to > Seq{} && to < from)
-        return fail(ErrorCode::invalid_request,
-                    "the range " + what + " ends before it begins: say the smaller seq first",
-                    "call_id");
-    if (from > Seq{} && to >= from) return recall_range(call, {from, to});
-    return recall_call(call, what);
+    PAL_TRY(query, recall_query(call.ids.at(1)));
+    const Range range = query.range;
+    const bool many = range.from > Seq{} && range.from < range.to;
+    return many ? recall_range(call, range) : recall_few(call, std::move(query));
 }
 
 Result<RouteReply> get_recall_tool(Call& call) {

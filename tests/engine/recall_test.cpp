@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "engine/explain.h"
+#include "engine/recall.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
 
@@ -55,6 +56,23 @@ TEST(recall, does_not_reach_behind_what_a_person_hid_or_removed) {
     EXPECT_EQ(seqs(memory.recall(alice, {.call_id = "c1"})), std::vector<Seq>{Seq{2}});
     ASSERT_TRUE(memory.rewind(alice, Seq{1}).has_value());
     EXPECT_EQ(memory.recall(alice, {.call_id = "c1"}).error().code, ErrorCode::not_found);
+}
+
+TEST(recall, takes_a_number_for_the_id_of_a_call_where_there_is_one_and_else_for_a_seq) {
+    Memory memory = memory_with({user("look it up"), call("1"), result("1", "forty-two"),
+                                 assistant("it is forty-two"), user("thanks")});
+    const auto found = [&](const char* what) {
+        const auto query = recall_query(what);
+        return query ? seqs(memory.recall(alice, *query)) : std::vector<Seq>{};
+    };
+    EXPECT_EQ(found("1"), (std::vector<Seq>{Seq{2}, Seq{3}}));
+    EXPECT_EQ(found("1..1"), std::vector<Seq>{Seq{1}}) << "a range is one of seqs";
+    EXPECT_EQ(found("4"), std::vector<Seq>{Seq{4}});
+    EXPECT_EQ(found("4..5"), (std::vector<Seq>{Seq{4}, Seq{5}}));
+    EXPECT_EQ(recall_query("5..4").error().param, "call_id");
+    EXPECT_TRUE(memory.recall(alice, *recall_query("7")).error().message.contains("seq 7"));
+    ASSERT_TRUE(memory.retract(alice, {Seq{2}, Seq{3}}).has_value());
+    EXPECT_EQ(found("1"), std::vector<Seq>{}) << "it is the hidden call, not the message at seq 1";
 }
 
 TEST(recall, finds_a_call_far_back_and_the_newest_use_of_its_id) {
