@@ -6,8 +6,8 @@
 
 #include "cli/cmd_compact.h"
 #include "cli/documents.h"
+#include "cli/recordings.h"
 #include "core/simulate.h"
-#include "engine/input.h"
 #include "engine/message_tools.h"
 #include "engine/model_table.h"
 #include "palimpsest/tokenizer.h"
@@ -27,7 +27,6 @@ constexpr Flag flags[] = {
 };
 
 constexpr std::uint32_t per_message_tokens = 4, per_request_tokens = 3;
-constexpr std::size_t message_bytes_max = std::size_t{64} << 20;
 constexpr std::uint64_t default_window = 200'000;
 
 struct Setup {
@@ -92,10 +91,9 @@ std::uint64_t tokens_beside(std::string_view json, std::size_t preamble, const S
     return tokens + tool_tokens(*setup.model, *setup.tokenizer, tools->raw(), prompted).total();
 }
 
-Result<Trace> read_trace(std::string_view json, const Setup& setup) {
-    PAL_TRY(said, read_said(json, setup.format, *setup.tokenizer, message_bytes_max));
+Trace trace_of(Recording recording, const Setup& setup) {
     Trace trace;
-    for (Said& one : said) {
+    for (Said& one : recording.said) {
         if (trace.items.empty() && one.message.shape.role == Role::system) {
             trace.preamble.push_back(std::move(one.message));
             continue;
@@ -108,7 +106,7 @@ Result<Trace> read_trace(std::string_view json, const Setup& setup) {
         item.message = std::move(one.message);
         trace.items.push_back(std::move(item));
     }
-    trace.tools_tokens = tokens_beside(json, trace.preamble.size(), setup);
+    trace.tools_tokens = tokens_beside(recording.body, trace.preamble.size(), setup);
     return trace;
 }
 
@@ -117,16 +115,13 @@ Result<std::vector<Trace>> read_traces(const Arguments& arguments, const Setup& 
     const std::vector<std::string> files = arguments.from(0);
     for (const std::string& file : files.empty() ? std::vector<std::string>{"-"} : files) {
         PAL_TRY(text, read_input(file));
-        for (const InputDocument& document : split_documents(text, true)) {
-            auto trace = read_trace(document.json, setup);
-            if (!trace) {
-                Error error = std::move(trace).error();
-                error.message =
-                    file + ", line " + std::to_string(document.line) + ": " + error.message;
-                return std::unexpected(std::move(error));
-            }
-            traces.push_back(*std::move(trace));
+        auto recordings = read_recordings(text, setup.format, *setup.tokenizer);
+        if (!recordings) {
+            Error error = std::move(recordings).error();
+            error.message = file + ": " + error.message;
+            return std::unexpected(std::move(error));
         }
+        for (Recording& one : *recordings) traces.push_back(trace_of(std::move(one), setup));
     }
     return traces;
 }

@@ -49,20 +49,33 @@ JsonValue message_in(JsonValue value) {
     return is_wrapped(value) ? *value.find("message") : value;
 }
 
+Result<std::vector<Said>> read_list(JsonValue list, FormatId format,
+                                    std::vector<JsonValue>& parsed) {
+    std::vector<Said> said;
+    for (const JsonValue value : list.elements()) {
+        auto one = read_one(value, format);
+        if (!one) return std::unexpected(at_index(one.error(), said.size()));
+        said.push_back(std::move(*one));
+        parsed.push_back(message_in(value));
+    }
+    return said;
+}
+
+bool holds_wrapped(JsonValue list) {
+    if (!list.is_array()) return false;
+    for (const JsonValue value : list.elements())
+        if (is_wrapped(value)) return true;
+    return false;
+}
+
 // `parsed` gets the messages as they stand in `root`, where they do.
 Result<std::vector<Said>> read_all(JsonValue root, FormatId format,
                                    std::vector<JsonValue>& parsed) {
+    if (root.is_array()) return read_list(root, format, parsed);
     std::vector<Said> said;
-    if (root.is_array()) {
-        for (const JsonValue value : root.elements()) {
-            auto one = read_one(value, format);
-            if (!one) return std::unexpected(at_index(one.error(), said.size()));
-            said.push_back(std::move(*one));
-            parsed.push_back(message_in(value));
-        }
-        return said;
-    }
-    if (!find_body_list(format_of(format), root)) {
+    const auto body = find_body_list(format_of(format), root);
+    if (body && holds_wrapped(body->value)) return read_list(body->value, format, parsed);
+    if (!body) {
         PAL_TRY(one, read_one(root, format));
         said.push_back(std::move(one));
         parsed.push_back(message_in(root));

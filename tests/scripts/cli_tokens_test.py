@@ -20,6 +20,31 @@ class Tokens(PalTest):
             file.write(chat)
         self.ok("simulate", "--policy", "balanced", "--prices", "mine", *config, self.path("chat.json"))
 
+    def test_simulate_reads_what_was_recorded_in_every_usual_shape(self):
+        # Eleven minutes lie between a question and its answer: no cache lives as long.
+        said = [{"role": role, "content": "again and again " * 400} for role in ("user", "assistant") * 4]
+        timed = [{"at": f"2025-01-01T00:{11 * n // 2:02d}:00Z", "message": one} for n, one in enumerate(said)]
+        store = ("--store", "files:" + self.path("data"))
+        self.ok("append", "c1", *store, stdin=json.dumps(timed))
+        shapes = {
+            "list": json.dumps(timed),
+            "body": json.dumps({"messages": timed}),
+            "lines": "\n".join(json.dumps(one) for one in timed),
+            "export": self.ok("export", "c1", *store).out,
+            "log": self.ok("log", "c1", "--json", *store).out,
+        }
+        def told(text):
+            out = self.ok("simulate", "--json", "--policy", "none", stdin=text).out
+            return {key: json.loads(out)[key] for key in ("conversations", "calls", "input_tokens", "cached_tokens")}
+        rows = {name: told(text) for name, text in shapes.items()}
+        self.assertEqual([row["calls"] for row in rows.values()], [4] * 5)
+        for name, row in rows.items():
+            self.assertEqual(row, rows["list"], name)
+        self.assertEqual(rows["list"]["conversations"], 1)
+        self.assertEqual(rows["list"]["cached_tokens"], 0)
+        self.assertGreater(told(json.dumps(said))["cached_tokens"], 0)
+        self.assertEqual(told(shapes["export"] * 2)["conversations"], 2)
+
     def test_a_request_is_counted_by_the_model_that_it_names(self):
         body = {"messages": [{"role": "user", "content": "\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"}]}
         named = self.pal("count", "--format=openai_chat", stdin=json.dumps(body | {"model": "gpt-4-0613"})).out
