@@ -55,7 +55,9 @@ constexpr std::string_view scrubbed_summary =
 // A cleared, shortened or folded run as the item that stands for it.
 Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const BasisItem& run,
                          const Entry& by) {
-    PAL_TRY(count, known_count(tokenizer, edit));
+    const bool is_gone = edit.scrubbed && edit.treatment == Treatment::folded;
+    PAL_TRY(count, is_gone ? Result<Count>(count_text(tokenizer, scrubbed_summary))
+                           : known_count(tokenizer, edit));
     Item item;
     item.range = run.range;
     item.tokens = count.tokens;
@@ -64,7 +66,7 @@ Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const Bas
     item.at = by.at;
     if (edit.treatment == Treatment::folded) {
         item.kind = ItemKind::summary;
-        const std::string_view text = edit.scrubbed ? scrubbed_summary : view_of(edit.result);
+        const std::string_view text = is_gone ? scrubbed_summary : view_of(edit.result);
         PAL_TRY(message, make_message(edit.format, Role::user, text));
         item.message = std::move(message);
     } else {

@@ -297,6 +297,19 @@ TEST(scrub, removes_the_words_everywhere_and_keeps_the_position) {
     EXPECT_EQ(memory.head(alice)->end, Seq{6});
 }
 
+TEST(scrub, counts_the_words_that_stand_for_a_summary_that_went) {
+    Memory memory = talk({"one", "secret", "three", "four"});
+    ASSERT_TRUE(splice(memory, {fold(1, 3, "the secret summary")}));
+    ASSERT_TRUE(memory.scrub(alice, {Seq{2}}));
+    const View view = *memory.view(alice);
+    ASSERT_EQ(view.items.size(), 2u);
+    const std::string all = texts(view);
+    const std::string text = all.substr(1, all.find("]]"));  // A summary is told in brackets.
+    ASSERT_TRUE(text.starts_with("[A summary stood here.")) << all;
+    EXPECT_EQ(view.items[0].tokens, exact_tokenizer()->count(text));
+    EXPECT_EQ(view.tokens, view.items[0].tokens + view.items[1].tokens);
+}
+
 TEST(scrub, takes_only_messages_and_only_those_that_are_there) {
     Memory memory = talk({"one"});
     ASSERT_TRUE(memory.checkpoint(alice, "c"));
