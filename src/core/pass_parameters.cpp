@@ -26,13 +26,12 @@ std::unexpected<Error> wrong(std::string_view name, std::string_view what, const
                 std::string(name));
 }
 
-// The field, unless it is absent or null.
-std::optional<JsonValue> present(const JsonValue& object, std::string_view name) {
+}  // namespace
+
+std::optional<JsonValue> present_field(const JsonValue& object, std::string_view name) {
     const auto value = object.find(name);
     return value && !value->is_null() ? value : std::nullopt;
 }
-
-}  // namespace
 
 Error error_under(std::string_view path, Error error) {
     const std::string field = "\"" + error.param + "\"";
@@ -61,7 +60,7 @@ Result<void> only_pass_fields(const JsonValue& object,
 }
 
 Result<std::optional<std::size_t>> count_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value) return std::nullopt;
     const auto number = value->integer();
     if (!number || *number < 0) return wrong(name, "a whole number, 0 or more", *value);
@@ -82,7 +81,7 @@ Result<std::optional<double>> share_field(const JsonValue& object, std::string_v
 }
 
 Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value) return std::nullopt;
     const auto flag = value->boolean();
     if (!flag) return wrong(name, "true or false", *value);
@@ -90,7 +89,7 @@ Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view
 }
 
 Result<std::optional<double>> number_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value) return std::nullopt;
     const auto number = value->number();
     if (!number) return wrong(name, "a number", *value);
@@ -98,7 +97,7 @@ Result<std::optional<double>> number_field(const JsonValue& object, std::string_
 }
 
 Result<std::optional<std::string>> text_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value) return std::nullopt;
     if (!value->is_string()) return wrong(name, "a string", *value);
     return std::string(value->string());
@@ -106,7 +105,7 @@ Result<std::optional<std::string>> text_field(const JsonValue& object, std::stri
 
 Result<std::vector<std::string>> texts_field(const JsonValue& object, std::string_view name) {
     std::vector<std::string> out;
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value) return out;
     if (!value->is_array()) return wrong(name, "a list of strings", *value);
     for (const JsonValue element : value->elements()) {
@@ -116,8 +115,9 @@ Result<std::vector<std::string>> texts_field(const JsonValue& object, std::strin
     return out;
 }
 
-Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+Result<Amount> amount_field(const JsonValue& object, std::string_view name,
+                            std::initializer_list<std::string_view> known) {
+    const auto value = present_field(object, name);
     Amount amount;
     if (!value) return amount;
     if (const auto number = value->integer(); number && *number >= 0) {
@@ -126,7 +126,7 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
     }
     if (!value->is_object())
         return wrong(name, "a number of tokens, {\"tokens\": N} or {\"window_share\": X}", *value);
-    PAL_CHECK(under(name, only_fields(*value, {"tokens", "window_share"})));
+    PAL_CHECK(under(name, only_fields(*value, known)));
     PAL_TRY(tokens, under(name, count_field(*value, "tokens")));
     PAL_TRY(share, under(name, share_field(*value, "window_share")));
     if (tokens.has_value() == share.has_value())
@@ -137,12 +137,13 @@ Result<Amount> amount_field(const JsonValue& object, std::string_view name) {
 }
 
 Result<std::optional<double>> dollars_field(const JsonValue& object, std::string_view name) {
-    const auto value = present(object, name);
+    const auto value = present_field(object, name);
     if (!value || !value->is_object()) return std::nullopt;
     PAL_CHECK(under(name, only_fields(*value, {"tokens", "window_share", "dollars"})));
-    const auto dollars = value->find("dollars");
+    const auto dollars = present_field(*value, "dollars");
     if (!dollars) return std::nullopt;
-    PAL_CHECK(under(name, only_fields(*value, {"dollars"})));
+    if (present_field(*value, "tokens") || present_field(*value, "window_share"))
+        return wrong(name, "either dollars or tokens", *value);
     const auto number = dollars->number();
     if (!number || *number < 0)
         return wrong(std::string(name) + ".dollars", "a number, 0 or more", *dollars);

@@ -29,6 +29,8 @@ Result<void> only_fields(const JsonValue& object, std::initializer_list<std::str
 // known.
 Result<void> only_pass_fields(const JsonValue& object,
                               std::initializer_list<std::string_view> known);
+// The field, unless it is absent or null, which is the same in all of a policy.
+std::optional<JsonValue> present_field(const JsonValue& object, std::string_view name);
 // A whole number that is not negative; none when the field is absent or null.
 Result<std::optional<std::size_t>> count_field(const JsonValue& object, std::string_view name);
 // The same, above 0; a number from 0 to 1.
@@ -38,8 +40,10 @@ Result<std::optional<bool>> flag_field(const JsonValue& object, std::string_view
 Result<std::optional<double>> number_field(const JsonValue& object, std::string_view name);
 Result<std::optional<std::string>> text_field(const JsonValue& object, std::string_view name);
 Result<std::vector<std::string>> texts_field(const JsonValue& object, std::string_view name);
-// A number of tokens, {"tokens": N} or {"window_share": X}.
-Result<Amount> amount_field(const JsonValue& object, std::string_view name);
+// A number of tokens, {"tokens": N} or {"window_share": X}; other `known` fields are not read.
+Result<Amount> amount_field(const JsonValue& object, std::string_view name,
+                            std::initializer_list<std::string_view> known = {"tokens",
+                                                                             "window_share"});
 // {"dollars": X}; none when it is anything else.
 Result<std::optional<double>> dollars_field(const JsonValue& object, std::string_view name);
 

@@ -52,7 +52,7 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
     pass.target = target;
     pass.min_gain = min_gain;
     pass.removes_oldest = takes_oldest(pass.name, value);
-    if (const auto when = value.find("when"); when && !when->is_null()) {
+    if (const auto when = present_field(value, "when")) {
         PAL_TRY(trigger, under("when", read_trigger(*when, extensions)));
         pass.when = std::move(trigger);
     }
@@ -62,7 +62,7 @@ Result<PolicyPass> read_pass(const JsonValue& value, const Extensions& extension
 Result<std::vector<PolicyPass>> read_passes(const JsonValue& root, std::string_view field,
                                             const Extensions& extensions) {
     std::vector<PolicyPass> passes;
-    const auto list = root.find(field);
+    const auto list = present_field(root, field);
     if (!list) return passes;
     if (!list->is_array())
         return fail(ErrorCode::invalid_request, "\"" + std::string(field) + "\" must be a list",
@@ -79,12 +79,13 @@ Result<std::vector<PolicyPass>> read_passes(const JsonValue& root, std::string_v
 Result<void> read_triggers(Policy& policy, const JsonValue& value, const Extensions& extensions) {
     if (!value.is_object())
         return fail(ErrorCode::invalid_request, "\"triggers\" must be an object");
-    const auto hard = value.find("hard"), soft = value.find("soft");
-    if (hard || soft) PAL_CHECK(only_fields(value, {"hard", "soft"}));
+    const auto hard = present_field(value, "hard"), soft = present_field(value, "soft");
+    const bool has_levels = value.find("hard") || value.find("soft");
+    if (has_levels) PAL_CHECK(only_fields(value, {"hard", "soft"}));
     if (hard) {
         PAL_TRY(read, under("hard", read_trigger(*hard, extensions)));
         policy.hard = std::move(read);
-    } else if (!soft) {
+    } else if (!has_levels) {
         PAL_TRY(read, read_trigger(value, extensions));
         policy.hard = std::move(read);
     }
@@ -161,7 +162,9 @@ Result<RecallBudget> read_recall(const JsonValue& value) {
 Result<void> read_numbers(Policy& policy, const JsonValue& root) {
     PAL_TRY(target, amount_field(root, "target"));
     PAL_TRY(dollars, dollars_field(root, "min_gain"));
-    PAL_TRY(min_gain, dollars ? Result<Amount>(Amount{}) : amount_field(root, "min_gain"));
+    PAL_TRY(min_gain, dollars
+                          ? Result<Amount>(Amount{})
+                          : amount_field(root, "min_gain", {"tokens", "window_share", "dollars"}));
     PAL_TRY(pays, count_field(root, "pays_within_calls"));
     PAL_TRY(window, count_field(root, "window_tokens"));
     PAL_TRY(reply, count_field(root, "reply_tokens"));
@@ -242,12 +245,12 @@ Result<void> check_levels(const Policy& policy) {
 
 Result<void> check_does_something(const Policy& policy, const JsonValue& root) {
     if (!policy.passes.empty()) return {};
-    if (root.find("triggers"))
+    if (present_field(root, "triggers"))
         return fail(ErrorCode::invalid_request,
                     "the policy has triggers and no \"passes\": it would never do anything; name "
                     "some, as in [{\"pass\":\"drop_oldest\"}]",
                     "passes");
-    if (!root.find("passes") && !policy.injection.on && policy.recall.tokens == 0)
+    if (!present_field(root, "passes") && !policy.injection.on && policy.recall.tokens == 0)
         return fail(ErrorCode::invalid_request,
                     "the policy has no \"passes\": it would never do anything; name some, as in "
                     "[{\"pass\":\"drop_oldest\"}], or use \"none\"",
@@ -262,17 +265,17 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
     Policy policy;
     PAL_CHECK(read_words(policy, root));
     PAL_CHECK(read_numbers(policy, root));
-    if (const auto triggers = root.find("triggers"); triggers && !triggers->is_null())
+    if (const auto triggers = present_field(root, "triggers"))
         PAL_CHECK(under("triggers", read_triggers(policy, *triggers, extensions)));
-    if (const auto value = root.find("protect"); value && !value->is_null()) {
+    if (const auto value = present_field(root, "protect")) {
         PAL_TRY(protect, under("protect", read_protect(*value)));
         policy.protect = std::move(protect);
     }
-    if (const auto value = root.find("injection"); value && !value->is_null()) {
+    if (const auto value = present_field(root, "injection")) {
         PAL_TRY(injection, under("injection", read_injection(*value)));
         policy.injection = injection;
     }
-    if (const auto value = root.find("recall"); value && !value->is_null()) {
+    if (const auto value = present_field(root, "recall")) {
         PAL_TRY(recall, under("recall", read_recall(*value)));
         policy.recall = recall;
     }
