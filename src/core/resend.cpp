@@ -43,8 +43,10 @@ public:
         : log_(log), incoming_(incoming), first_(first), places_(find_places(log)) {}
 
     Resend run() const {
-        if (const auto whole = as_whole()) return *whole;
+        const auto whole = as_whole();
+        if (whole && !takes_words_back(*whole)) return *whole;
         if (const auto end = as_end()) return *end;
+        if (whole) return *whole;
         const std::size_t answer = first_answer();
         for (std::size_t i = incoming_.size(); i-- > answer;)
             if (const auto anchor = anchor_of(i)) return anchored(i, *anchor);
@@ -139,6 +141,13 @@ private:
     bool has_more_behind(std::size_t known) const {
         return std::any_of(log_.begin() + static_cast<std::ptrdiff_t>(known) + 1, log_.end(),
                            [](const KnownMessage& one) { return !one.hidden; });
+    }
+
+    // An answer that is made anew takes back none.
+    bool takes_words_back(const Resend& resend) const {
+        return std::any_of(
+            log_.begin() + static_cast<std::ptrdiff_t>(*resend.anchor) + 1, log_.end(),
+            [](const KnownMessage& one) { return !one.hidden && one.role == Role::user; });
     }
 
     // What stands at the end of the log without an answer. A partial answer is none.

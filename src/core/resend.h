@@ -37,12 +37,13 @@ struct Resend {
 };
 
 // A list that is the log from its start, as far as either goes, is taken for that; one that begins
-// with the log's end goes on from there: people say the same words again, and so do models. Else
-// the anchor is the last incoming message that the log has, if the run of equal messages that ends
-// there holds an assistant's. Where the log has that run more than once the longest counts, and of
-// equally long ones the newest. Without such a run two things tell: what stands at the end of the
-// log without an answer, where the list begins with all of it or with two of its last, or is its
-// end (then only partial answers are rewound); and the log's first words, where the list begins
+// with the log's end goes on from there: people say the same words again, and so do models. What is
+// both goes on at the end, unless all that the log has behind it is the answer to its last words.
+// Else the anchor is the last incoming message that the log has, if the run of equal messages that
+// ends there holds an assistant's. Where the log has that run more than once the longest counts,
+// and of equally long ones the newest. Without such a run two things tell: what stands at the end
+// of the log without an answer, where the list begins with all of it or with two of its last, or is
+// its end (then only partial answers are rewound); and the log's first words, where the list begins
 // with them, they stand there once and are still shown, and it holds an assistant's message: the
 // first answer was edited. Else all is new: words alone that were answered before are said again.
 Resend find_resend(std::span<const KnownMessage> log, std::span<const ResentMessage> incoming);

@@ -130,6 +130,13 @@ TEST(resend, prefers_the_longest_run_and_then_the_newest) {
     EXPECT_EQ(told("u1 aok u2 aok", "u1 aok u3"), "new 2 rewind 20");
 }
 
+TEST(resend, goes_on_at_the_end_where_a_window_of_it_is_the_logs_start_as_well) {
+    EXPECT_EQ(told("ux ax uy ay ux ax", "ux ax uy"), "new 2");
+    EXPECT_EQ(told("ux ax uy ay uz az ux ax", "ux ax"), "new 2");
+    EXPECT_EQ(told("ux ax ux ax", "ux ax ux ax ux"), "new 4") << "all of it";
+    EXPECT_EQ(told("ux ax uy ay", "ux ax uy"), "new 3 rewind 30") << "not the end of it";
+}
+
 TEST(resend, does_not_take_words_said_again_for_a_way_back) {
     EXPECT_EQ(told("ustart aok unext aok", "ustart aok unext aok unext"), "new 4");
     EXPECT_EQ(told("ustart aok unext aok", "aok unext aok unext"), "new 3");
