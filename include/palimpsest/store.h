@@ -242,6 +242,9 @@ public:
     // Whether a write would have a place, as far as a look without one tells: `unavailable` when
     // the files were moved, removed or replaced. Cheap. The default knows nothing against it.
     virtual Result<void> check_writable();
+    // Whether a lock keeps every other process out of it while it is open: what one of them wrote
+    // about what it is doing is from before. The default says no.
+    virtual bool held_alone() const;
 
     // unprocessable where a store cannot say. May name what has expired.
     virtual Result<Contents> contents();

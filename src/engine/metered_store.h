@@ -33,6 +33,7 @@ public:
     // Also fails with what writes failed with: `no_space` for a minute behind the last one that
     // did, because a smaller one may still fit; `unavailable` until one succeeds.
     Result<void> check_writable() override;
+    bool held_alone() const override { return inner_->held_alone(); }
     Result<Contents> contents() override;
     Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "net/stream.h"
 #include "server/kept_words.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ constexpr Duration announced_for = std::chrono::seconds(15);
 constexpr Duration renewed_every = std::chrono::seconds(5);
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 constexpr Duration silent_for = std::chrono::milliseconds(200);
+constexpr int looks_ms = 100;
 constexpr std::size_t chunk_bytes_max = 256u << 10;
 constexpr std::size_t piece_bytes_max = 4 * chunk_bytes_max;  // that one look copies
 constexpr int background_threads = 64;
@@ -104,6 +106,7 @@ ResponseLog::ResponseLog(Store& store, std::string tenant, Keeper& keeper)
     : store_(store),
       tenant_(std::move(tenant)),
       keeper_(keeper),
+      alone_(store.held_alone()),
       workers_(std::make_unique<Workers>(background_threads)) {}
 
 ResponseLog::~ResponseLog() {
@@ -129,7 +132,7 @@ std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptio
         if (!live_.emplace(id, live).second) return nullptr;
         if (stopping_) live->stop();
     }
-    if (options.background) announce(record);
+    if (options.kept) announce(record);
     keeper_.add(
         [this, record = std::move(record)](bool last) mutable { return look(record, last); });
     return live;
@@ -166,10 +169,32 @@ Result<void> ResponseLog::run(std::move_only_function<void()> work) {
 
 Result<bool> ResponseLog::is_running(const std::string& id) {
     if (find(id)) return true;
-    const auto record = store_.get_record({tenant_, std::string(running_space), id});
-    if (record) return true;
-    if (record.error().code == ErrorCode::not_found) return false;
+    PAL_TRY(sign, sign_of(id));
+    return sign.has_value();
+}
+
+RecordKey ResponseLog::running_key(const std::string& id) const {
+    return {tenant_, std::string(running_space), id};
+}
+
+// The version of what another server says of it; none: nobody makes it.
+Result<std::optional<std::uint64_t>> ResponseLog::sign_of(const std::string& id) {
+    if (alone_) return std::optional<std::uint64_t>();
+    const auto record = store_.get_record(running_key(id));
+    if (record) return std::optional(record->version);
+    if (record.error().code == ErrorCode::not_found) return std::optional<std::uint64_t>();
     return std::unexpected(record.error());
+}
+
+Result<bool> ResponseLog::await_sign(const std::string& id, const std::stop_token& stop) {
+    PAL_TRY(first, sign_of(id));
+    for (std::optional<std::uint64_t> now = first; now; pause_ms(looks_ms, stop)) {
+        if (stop.stop_requested()) return true;
+        PAL_TRY(sign, sign_of(id));
+        if (sign && sign != first) return true;
+        now = sign;
+    }
+    return false;
 }
 
 Result<std::optional<std::string>> ResponseLog::kept_events(const std::string& id,
@@ -227,14 +252,14 @@ void ResponseLog::drop(const LogId& log) {
         if (id.starts_with(prefix)) live->drop();
 }
 
-// ---- on the keeper's thread ---------------------------------------------------------------------
-
 void ResponseLog::announce(Kept& kept) {
+    if (alone_) return;
     kept.renewed = system_now();
-    (void)store_.put_record({.key = {tenant_, std::string(running_space), kept.live->id()},
-                             .value = "{}",
-                             .ttl = announced_for});
+    (void)store_.put_record(
+        {.key = running_key(kept.live->id()), .value = "{}", .ttl = announced_for});
 }
+
+// ---- on the keeper's thread ---------------------------------------------------------------------
 
 // Events that could not be kept are tried again at the next look, unless it has ended: the log has
 // the answer.
@@ -248,7 +273,18 @@ bool ResponseLog::keep_events(Kept& kept) {
     return !live.wait(SIZE_MAX, Duration::zero()).ended;
 }
 
+// What an attempt that died kept of its stream: this one begins another.
+void ResponseLog::forget_events(const LiveResponse& live) {
+    for (std::size_t chunk = 0;; ++chunk) {
+        const auto old = kept_events(live.id(), live.options().epoch, chunk);
+        if (!old || !*old) return;
+        (void)store_.put_record({.key = {tenant_, std::string(event_space),
+                                         chunk_key(live.id(), live.options().epoch, chunk)}});
+    }
+}
+
 bool ResponseLog::keep_piece(Kept& kept, std::string_view bytes) {
+    if (kept.chunks == 0) forget_events(*kept.live);
     for (; !bytes.empty(); bytes.remove_prefix(std::min(chunk_bytes_max, bytes.size()))) {
         const std::string chunk(bytes.substr(0, chunk_bytes_max));
         const RecordKey key{tenant_, std::string(event_space),
@@ -269,7 +305,7 @@ bool ResponseLog::look(Kept& kept, bool last) {
     }
     const Time now = system_now();
     if (now - kept.begun >= silent_for && now - kept.renewed >= renewed_every) announce(kept);
-    if (kept.live->options().background && now - kept.asked >= asked_every) {
+    if (!alone_ && kept.live->options().background && now - kept.asked >= asked_every) {
         kept.asked = now;
         if (store_.get_record({tenant_, std::string(cancel_space), kept.live->id()}))
             kept.live->cancel();
@@ -280,8 +316,7 @@ bool ResponseLog::look(Kept& kept, bool last) {
 // Whoever waits for it on another server need not wait until its record ends by itself.
 void ResponseLog::settle(const Kept& kept) {
     const std::string& id = kept.live->id();
-    if (kept.renewed != Time{})
-        (void)store_.put_record({.key = {tenant_, std::string(running_space), id}});
+    if (kept.renewed != Time{}) (void)store_.put_record({.key = running_key(id)});
     const std::scoped_lock lock(mutex_);
     const auto found = live_.find(id);
     if (found != live_.end() && found->second == kept.live) live_.erase(found);

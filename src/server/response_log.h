@@ -4,7 +4,10 @@
 // store for an hour, so that a client whose connection broke, or another server, replays them from
 // any number on. The keeper writes them, several events at a time: no event waits for the store. A
 // record says that the response is being made; without it and without an answer in the log the
-// process that made it is gone. What is over in a moment has none.
+// process that made it is gone. Whoever is told the id before the answer can ask another server at
+// once, so the record is there before that; what is answered in one piece and over in a moment has
+// none. Where this process holds the store alone there are no other servers: no record is written,
+// and none is believed, for it is of a process that died.
 //
 // Records: space "responses", ID: it is being made (15 s, renewed). "response_events",
 // ID/EPOCH/NUMBER: bytes of its stream, under the epoch of the log: after a scrub nobody finds
@@ -31,7 +34,7 @@ namespace palimpsest {
 
 struct LiveOptions {
     bool kept = false;        // its events go to the store
-    bool background = false;  // nobody waits for it: other servers hear of it before it begins
+    bool background = false;  // nobody waits for it, and it can be cancelled
     std::uint64_t epoch = 0;  // of its log, when what was said was stored
 };
 
@@ -93,7 +96,8 @@ public:
     ResponseLog(const ResponseLog&) = delete;
     ResponseLog& operator=(const ResponseLog&) = delete;
 
-    // Announces a response of this process. Null: it is being made here already.
+    // Announces a response of this process: one whose events are kept before this returns. Null: it
+    // is being made here already.
     std::shared_ptr<LiveResponse> open(const std::string& id, LiveOptions options);
     // With a failure nothing of it was told: the next attempt may begin at once.
     void close(const std::shared_ptr<LiveResponse>& live, std::optional<Error> failure = {});
@@ -104,6 +108,9 @@ public:
 
     // Whether some server says that it makes this response.
     Result<bool> is_running(const std::string& id);
+    // Waits until it says so again, so that it is no process that died; false: it says so no more.
+    // Takes up to 15 s. True, too, when `stop` comes first.
+    Result<bool> await_sign(const std::string& id, const std::stop_token& stop);
     // So many bytes of the stream as were kept behind chunk `from`; none: not (yet) there.
     Result<std::optional<std::string>> kept_events(const std::string& id, std::uint64_t epoch,
                                                    std::size_t chunk);
@@ -130,12 +137,16 @@ private:
     bool look(Kept& kept, bool last);
     bool keep_events(Kept& kept);
     bool keep_piece(Kept& kept, std::string_view bytes);
+    void forget_events(const LiveResponse& live);
+    RecordKey running_key(const std::string& id) const;
+    Result<std::optional<std::uint64_t>> sign_of(const std::string& id);
     void announce(Kept& kept);
     void settle(const Kept& kept);
 
     Store& store_;
     const std::string tenant_;
     Keeper& keeper_;
+    const bool alone_;  // no other server can look
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<LiveResponse>> live_;
     std::size_t running_ = 0;

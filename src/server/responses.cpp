@@ -284,10 +284,22 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
     return reply;
 }
 
-// Only a repeat can be under way on another server. One whose server died is answered here.
-Result<bool> runs_elsewhere(Call& call, const std::string& id) {
-    if (call.key.empty() || call.site.responses->find(id)) return false;
-    return call.site.responses->is_running(id);
+// Where another server is known to live and to go on with it: whoever does not wait for the whole
+// answer is told what there is of it. Only a repeat can be under way elsewhere.
+enum class Elsewhere : std::uint8_t { nobody, goes_on, ended };
+
+// One whose server died is made here, from its beginning: that server has ended it, too.
+Result<Elsewhere> look_elsewhere(Call& call, const std::string& id, bool whole) {
+    ResponseLog& log = *call.site.responses;
+    if (call.key.empty() || log.find(id)) return Elsewhere::nobody;
+    PAL_TRY(running, log.is_running(id));
+    if (!running) return Elsewhere::nobody;
+    if (whole) {
+        await_response(call.site, id, join_patience, call.out->stop());
+        return Elsewhere::ended;
+    }
+    PAL_TRY(lives, log.await_sign(id, call.out->stop()));
+    return lives ? Elsewhere::goes_on : Elsewhere::ended;
 }
 
 // Whether the items may begin with what a step of a tool loop said before, see docs/GATEWAY.md.
@@ -346,13 +358,12 @@ Result<RouteReply> answer_said(Call& call, ResponseInput said, ResponseTurn turn
     turn.state.conversation = begun.name.id;
     turn.warnings.insert(turn.warnings.end(), begun.warnings.begin(), begun.warnings.end());
     const bool background = is_true(call, "background"), stream = is_true(call, "stream");
-    PAL_TRY(elsewhere, runs_elsewhere(call, turn.state.id));
-    if (elsewhere && !background && !stream) {
-        await_response(call.site, turn.state.id, join_patience, call.out->stop());
+    PAL_TRY(elsewhere, look_elsewhere(call, turn.state.id, !background && !stream));
+    if (elsewhere == Elsewhere::ended) {
         PAL_TRY(ended, begin_response(call, said, turn));
         begun = std::move(ended);
     }
-    if (begun.already || (elsewhere && (background || stream))) return answer_again(call, turn);
+    if (begun.already || elsewhere == Elsewhere::goes_on) return answer_again(call, turn);
     turn.begun = std::move(begun);
     turn.live = call.site.responses->open(
         turn.state.id, {background || stream, background, turn.begun.view.header.epoch});

@@ -49,6 +49,7 @@ private:
 
 TurnBeacon::TurnBeacon(Keeper& keeper, Store& store, const Begun& begun)
     : ended_(std::make_shared<std::atomic<bool>>(false)) {
+    if (store.held_alone()) return;
     keeper.add([one = Announcement(store, record_of(begun), ended_)](bool last) mutable {
         return one.look(last);
     });
@@ -65,6 +66,7 @@ void TurnBeacon::end() {
 }
 
 Result<bool> await_elsewhere(Store& store, const Begun& begun, const std::stop_token& stop) {
+    if (store.held_alone()) return false;
     std::mutex mutex;
     std::condition_variable_any woken;
     const Time until = system_now() + patience;

@@ -4,7 +4,8 @@
 // A turn that takes longer than a moment has a record (space "running_turns", by its position) that
 // ends by itself when it is not renewed: a process that died holds nobody up for long. The keeper
 // writes it, so no turn waits. A repeat that comes to another server within that moment is not
-// held up; its answer is stored once all the same, by the turn's key.
+// held up; its answer is stored once all the same, by the turn's key. Where this process holds the
+// store alone nobody else answers: nothing is written, and what is there is of a process that died.
 #pragma once
 #include <atomic>
 #include <memory>

@@ -47,6 +47,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
     Result<void> check_writable() override;
+    bool held_alone() const override { return true; }
     Result<Contents> contents() override;
     Result<void> backup(const std::string& path) override;
     // Makes the index anew, and headers that are damaged in the files of their logs; removes files

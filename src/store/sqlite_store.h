@@ -46,6 +46,7 @@ public:
     Result<CheckReport> check(std::span<const std::string> tenants) override;
     Durability durability() const override;
     Result<void> check_writable() override;
+    bool held_alone() const override { return true; }
     Result<Contents> contents() override;
     Result<std::vector<Unlisted>> unlisted(std::span<const std::string> tenants) override;
     Result<void> backup(const std::string& path) override;

@@ -41,6 +41,10 @@ Result<void> Store::check_writable() {
     return {};
 }
 
+bool Store::held_alone() const {
+    return false;
+}
+
 Result<Contents> Store::contents() {
     return fail(ErrorCode::unprocessable, "this store cannot list its tenants; name one");
 }

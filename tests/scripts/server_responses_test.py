@@ -1,5 +1,6 @@
 """A process that is killed while it makes a response: what was finished is there after a restart,
 what was not is told as incomplete."""
+import contextlib
 import http.client
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -23,13 +25,13 @@ class Server:
         host, port = json.loads(self.process.stdout.readline())["listen"].rsplit(":", 1)
         self.address = (host, int(port))
 
-    def ask(self, method, path, body=None):
-        link = http.client.HTTPConnection(*self.address, timeout=30)
-        link.request(method, path, json.dumps(body) if body else None,
-                     {"Content-Type": "application/json"} if body else {})
-        answer = link.getresponse()
-        text = answer.read().decode()
-        link.close()
+    def ask(self, method, path, body=None, **headers):
+        if body:
+            headers["Content-Type"] = "application/json"
+        with contextlib.closing(http.client.HTTPConnection(*self.address, timeout=30)) as link:
+            link.request(method, path, json.dumps(body) if body else None, headers)
+            answer = link.getresponse()
+            text = answer.read().decode()
         return json.loads(text) if answer.getheader("Content-Type", "").startswith("application/json") else text
 
     def end(self, sign):
@@ -75,6 +77,38 @@ class Killed(unittest.TestCase):
             server.end(signal.SIGTERM)
         upstream.shutdown()
         upstream.server_close()
+
+    def test_a_repeat_of_a_stream_whose_server_was_killed_gets_its_answer_at_once(self):
+        upstream = RuleUpstream()
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "palimpsest.toml"), "w") as file:
+                file.write(f'model = "m"\n[models.m]\nurl = "{upstream.url()}"\nproxy = "none"\n')
+            for body in ({"input": "late one"}, {"input": "late two", "background": True}):
+                path, said = "/v1/responses", {"Idempotency-Key": "k-" + body["input"][-3:]}
+                server = Server(folder)
+                body["stream"] = True
+                asked = len(upstream.requests)
+                cut = threading.Thread(target=self.lost, args=(server, path, body, said))
+                cut.start()
+                while len(upstream.requests) == asked:
+                    time.sleep(0.02)
+                time.sleep(0.6)  # it says by now that it is under way
+                server.end(signal.SIGKILL)
+                cut.join()
+
+                server = Server(folder)
+                begun = time.monotonic()
+                answer = server.ask("POST", path, body, **said)
+                self.assertLess(time.monotonic() - begun, 10)
+                self.assertIn("messages,", answer, body)
+                self.assertNotIn("incomplete", answer.replace("incomplete_details", ""), body)
+                server.end(signal.SIGTERM)
+        upstream.shutdown()
+        upstream.server_close()
+
+    def lost(self, server, path, body, headers):
+        with self.assertRaises((http.client.HTTPException, OSError)):
+            server.ask("POST", path, body, **headers)
 
     def test_a_server_that_is_told_to_end_keeps_what_came_of_a_response(self):
         upstream = RuleUpstream()

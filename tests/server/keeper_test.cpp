@@ -7,7 +7,9 @@
 #include <atomic>
 #include <thread>
 
+#include "base/ids.h"
 #include "palimpsest/memory.h"
+#include "server/running.h"
 #include "server/turn_beacon.h"
 
 namespace palimpsest {
@@ -71,6 +73,19 @@ TEST(turn_beacon, is_seen_while_the_turn_runs_and_gone_when_it_has_ended) {
     EXPECT_EQ(await_elsewhere(memory.store(), begun, gone.get_token()).value(), true);
     beacon.end();
     EXPECT_TRUE(soon([&] { return !seen(); }));
+}
+
+TEST(turn_beacon, of_a_process_that_died_holds_nobody_up_where_the_store_is_held_alone) {
+    const TemporaryFolder folder;
+    for (const std::string kind : {"sqlite:", "files:"}) {
+        Memory memory = Memory::open(kind + folder.path() + "/store").value();
+        const Begun begun{.name = {"t", "c"}, .log = {}, .turn = Seq{1}};
+        const std::string turn = position_id("turn_", begun.log, begun.turn);
+        ASSERT_TRUE(
+            memory.store().put_record({.key = {"t", "running_turns", turn}, .value = "{}"}));
+        EXPECT_EQ(await_elsewhere(memory.store(), begun, {}).value(), false) << kind;
+        std::filesystem::remove_all(folder.path() + "/store");
+    }
 }
 
 TEST(turn_beacon, of_a_turn_that_is_over_at_once_is_never_written) {

@@ -41,6 +41,7 @@ public:
         return pass([&] { return inner_.list_records(query); });
     }
     Result<void> check_writable() override { return inner_.check_writable(); }
+    bool held_alone() const override { return inner_.held_alone(); }
 
 protected:
     Store& inner_;
