@@ -83,7 +83,7 @@ public:
           terms_(terms) {}
 
     struct Mood {
-        bool may_guess = true, may_compact = true, may_ask = true;
+        bool may_guess = true, may_compact = true, may_ask = true, may_lose = true;
     };
     Result<Attempt> prepare(Mood mood) {
         Attempt attempt;
@@ -93,7 +93,7 @@ public:
         const Header& header = attempt.before.view->header;
         PAL_CHECK(hear_request(attempt));
         PAL_CHECK(choose_policy_and_preamble(header, attempt));
-        if (attempt.in_force.policy && !attempt.heard.rewind_to)
+        if (attempt.in_force.policy && !attempt.heard.rewind_to && mood.may_lose)
             PAL_CHECK(plan_and_quote(mood, attempt));
         if (!attempt.recall_warning.empty())
             attempt.heard.warnings.push_back(attempt.recall_warning);
@@ -217,9 +217,10 @@ private:
                                      rewind_entry(header, *attempt.heard.rewind_to)));
             batch.entries.push_back({std::move(body), {}});
         }
-        // Whoever plans on what the log has, or quotes it, must not find another one.
-        if (attempt.before.guessed || request_.resend || attempt.quoted)
-            expect_footing(batch, header);
+        // Whoever plans on what the log has, or quotes it, must not find another one. New words
+        // may.
+        const bool judged = request_.resend && (mood.may_lose || attempt.heard.rewind_to);
+        if (attempt.before.guessed || judged || attempt.quoted) expect_footing(batch, header);
         if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
         for (const Said& one : attempt.heard.said)
             batch.entries.push_back({MessageEntry{.message = one.message}, one.at});
@@ -414,10 +415,12 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
     const bool repeats = terms.place.taken;
     Beginning beginning(state, request, opening, terms);
     for (int tries = 1;; ++tries) {
-        // After so many lost races what was said is stored all the same; compaction can wait.
+        // After so many lost races what was said is stored all the same: compaction can wait, and
+        // of what others say meanwhile nothing is taken back.
         auto prepared = beginning.prepare({.may_guess = tries == 1 && !terms.place.exclusive,
                                            .may_compact = tries < attempts_max && !repeats,
-                                           .may_ask = tries <= 2});
+                                           .may_ask = tries <= 2,
+                                           .may_lose = tries < attempts_max});
         // What was kept in memory may be of a conversation that is gone.
         if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
         PAL_TRY(attempt, std::move(prepared));

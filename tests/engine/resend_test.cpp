@@ -1,4 +1,5 @@
 // begin with `resend`: a client that sends its whole history, or its end, or an edited one.
+#include "support/passing_store.h"
 #include "support/scripted_model.h"
 
 namespace palimpsest {
@@ -234,6 +235,42 @@ TEST(begin_resend, recognises_what_was_stored_in_another_format) {
     EXPECT_EQ(next->view.items.size(), 5u);
     EXPECT_EQ(count(memory, EntryKind::rewind), 0u);
     EXPECT_EQ(count(memory, EntryKind::message), 5u);
+}
+
+// Somebody else is always quicker.
+class Busy final : public PassingStore<Busy> {
+public:
+    explicit Busy(std::unique_ptr<Store> inner) : PassingStore(*inner), owned_(std::move(inner)) {}
+
+    int others = 0;
+    Result<Appended> append(const ConversationId& name, const Batch& batch) override {
+        if (batch.expected_end) {
+            const Message other =
+                read_message(FormatId::openai_chat, make_bytes(user(std::to_string(++others))))
+                    .value();
+            PAL_CHECK(inner_.append(name, {.entries = {{MessageEntry{.message = other}, {}}}}));
+        }
+        return inner_.append(name, batch);
+    }
+    template <class Call>
+    auto pass(Call call) -> decltype(call()) {
+        return call();
+    }
+
+private:
+    const std::unique_ptr<Store> owned_;
+};
+
+TEST(begin_resend, stores_what_was_said_however_many_races_it_loses) {
+    auto busy = std::make_unique<Busy>(open_store("memory:").value());
+    const Busy& store = *busy;
+    Memory memory(std::move(busy), {});
+    ASSERT_TRUE(memory.append(alice, {.messages = user("first")}));
+    const auto begun = resend(memory, list({user("mine")}));
+    ASSERT_TRUE(begun) << begun.error().message;
+    EXPECT_GT(store.others, 10);
+    EXPECT_TRUE(texts(begun->view).ends_with(std::to_string(store.others) + " mine"));
+    EXPECT_EQ(count(memory, EntryKind::rewind), 0u);
 }
 
 TEST(begin_resend, notes_the_digest_of_the_request) {
