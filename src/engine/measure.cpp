@@ -17,6 +17,11 @@ std::vector<Item> recounted_from(const Tokenizer& tokenizer, std::span<const Ite
 
 }  // namespace
 
+void Measures::drop(const ConversationId& name) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& other : others_) other->views->drop(name);
+}
+
 Measures::Other* Measures::find(std::string_view model) {
     const bool is_chosen =
         usual_->scheme() >= scheme_own_first || usual_->scheme() == scheme_approx;

@@ -29,6 +29,7 @@ public:
     // The same view, its items and totals counted by the model's tokenizer. The view must be one of
     // the store: nothing in it that is not written yet.
     HotViewPtr view(std::string_view model, const HotViewPtr& usual);
+    void drop(const ConversationId& name);
 
 private:
     struct Other {

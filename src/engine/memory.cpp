@@ -253,6 +253,8 @@ Result<Receipt> Memory::erase(const ConversationId& name) {
     PAL_TRY(log, log_behind(*state_->store, name));
     if (log) PAL_CHECK(state_->index->remove(name.tenant, *log));
     PAL_TRY(receipt, state_->store->erase(name));
+    state_->hot->drop(name);
+    state_->measures->drop(name);
     // A search may have kept them again in between.
     if (log) PAL_CHECK(state_->index->remove(name.tenant, *log));
     return receipt;

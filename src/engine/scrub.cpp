@@ -162,6 +162,8 @@ Result<void> Memory::scrub(const ConversationId& name, const std::vector<Seq>& m
         PAL_TRY(replacements, ScrubSearch(*state_).find(header, messages, first));
         if (replacements.empty()) return {};
         PAL_CHECK(state_->store->scrub(replacements));
+        state_->hot->drop(name);
+        state_->measures->drop(name);
         // The messages lie in one log of the lineage each; their words go with them.
         for (const Replacement& replacement : replacements)
             PAL_CHECK(state_->index->remove(name.tenant, replacement.log));

@@ -6,12 +6,29 @@
 
 namespace palimpsest {
 
-void Storing::end(std::optional<Error> error) {
-    std::function<void()> go_on;
+void Storing::when_stored(std::function<void()> then) {
     {
         const std::scoped_lock lock(mutex_);
+        if (!ended_) {
+            then_ = std::move(then);
+            return;
+        }
+        if (error_) return;
+    }
+    then();
+}
+
+// The work of the errand runs beside this: it may say what is to be done only now.
+void Storing::end(std::optional<Error> error) {
+    std::function<void()> then, go_on;
+    for (bool done = false; !done;) {
+        if (then) then();
+        const std::scoped_lock lock(mutex_);
+        then = error ? nullptr : std::exchange(then_, nullptr);
+        if (then) continue;
+        then_ = nullptr;
         error_ = std::move(error);
-        ended_ = true;
+        ended_ = done = true;
         go_on = std::exchange(go_on_, nullptr);
     }
     changed_.notify_all();
@@ -21,14 +38,9 @@ void Storing::end(std::optional<Error> error) {
 Result<void> Storing::wait() {
     Errand* const errand = Errand::current();
     if (errand && !ended()) errand->wait_for([this](auto go_on) { keep(std::move(go_on)); });
-    std::function<void()> then;
-    {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return ended_; });
-        if (error_) return std::unexpected(*error_);
-        then = std::exchange(then_, nullptr);
-    }
-    if (then) then();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_; });
+    if (error_) return std::unexpected(*error_);
     return {};
 }
 

@@ -19,8 +19,8 @@ public:
     // Until it is stored, or is not: its error then. An errand holds no thread meanwhile, and goes
     // on on the one that has stored it. At most one at a time.
     Result<void> wait();
-    // Done by the first wait() that finds it stored. Before anybody waits.
-    void when_stored(std::function<void()> then) { then_ = std::move(then); }
+    // Done once, as soon as it is stored and before anybody who waits goes on; never if it is not.
+    void when_stored(std::function<void()> then);
     void end(std::optional<Error> error);
 
 private:

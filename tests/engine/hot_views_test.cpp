@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/hot_views.h"
+#include "engine/storing.h"
 #include "palimpsest/memory.h"
 #include "support/engine.h"
 #include "support/wrapped_store.h"
@@ -211,6 +212,22 @@ TEST(hot_views, longer_lists_share_what_they_have_in_common_and_leave_it_alone) 
     EXPECT_EQ(left[2].range.from, Seq{3});
     EXPECT_EQ(right[2].range.from, Seq{4});
     EXPECT_EQ(right.with({}).data(), right.data());
+}
+
+TEST(hot_views, of_a_turn_are_kept_when_it_is_stored_and_not_when_somebody_asks) {
+    std::string kept;
+    Storing stored, stored_at_once, lost;
+    stored.when_stored([&] { kept += "a"; });
+    EXPECT_EQ(kept, "");
+    stored.end({});
+    EXPECT_EQ(kept, "a");
+    stored_at_once.end({});
+    stored_at_once.when_stored([&] { kept += "b"; });
+    lost.when_stored([&] { kept += "c"; });
+    lost.end(Error{ErrorCode::outcome_unknown, "the disk has failed"});
+    EXPECT_EQ(kept, "ab");
+    EXPECT_TRUE(stored.wait());
+    EXPECT_EQ(kept, "ab");
 }
 
 TEST(hot_views, the_cache_stays_within_its_bytes_and_lets_the_oldest_go) {
