@@ -14,10 +14,10 @@ bool is_plainly_said(JsonValue message) {
     const auto role = message.find("role");
     const auto content = message.find("content");
     if (!role || role->string() != "user" || !content) return false;
-    if (content->is_string()) return true;
+    if (content->is_string()) return !content->string().empty();
     for (const JsonValue part : content->elements()) {
-        const auto type = part.find("type");
-        if (!type || type->string() != "tool_result") return true;
+        const auto text = part.find("text");
+        if (text && text->is_string() && !text->string().empty()) return true;
     }
     return false;
 }
@@ -45,16 +45,40 @@ bool has_place(const Message& message, FormatId to) {
     return !rendered || rendered->messages.size() > 1;
 }
 
+bool leaves_nothing(const Message& message, FormatId to) {
+    const auto rendered = render(to, {&message, 1});
+    return !rendered && rendered.error().code == ErrorCode::invalid_request;
+}
+
+// A role that its own format does not know is nobody's, whatever another one would make of it.
 bool reaches(const Message& message, const Ids& calls, FormatId to) {
     const Shape& shape = message.shape;
-    if (shape.role == Role::other) return has_place(message, to);
+    if (shape.role == Role::other)
+        return has_place(message, message.format) && has_place(message, to);
+    if (shape.starts_turn()) return !leaves_nothing(message, to);
     if (shape.results.empty() || shape.text || shape.media > 0) return true;
     return std::ranges::any_of(shape.results,
                                [&](const std::string& id) { return calls.contains(id); });
 }
 
+// Of its parts.
+std::string types_in(const Message& message) {
+    std::string types;
+    const auto document = parse_json(view_of(message.raw));
+    const auto content = document ? document->root().find("content") : std::nullopt;
+    if (!content || !content->is_array()) return types;
+    for (const JsonValue part : content->elements())
+        if (const auto type = part.find("type"); type && type->is_string())
+            types += (types.empty() ? "" : ", ") + std::string(type->string());
+    return types;
+}
+
 std::string described(const Message& message) {
     if (message.shape.role == Role::other) return "a role or type that is not known";
+    if (message.shape.results.empty()) {
+        const std::string types = types_in(message);
+        return types.empty() ? "empty" : "nothing that this model can be told (" + types + ")";
+    }
     return "the result of '" + message.shape.results.front() + "', a call that nobody made";
 }
 

@@ -17,7 +17,7 @@ using SaidBefore = std::function<Result<std::vector<Message>>()>;
 
 // `said` is a list of messages of the format, in the body's field `param`. invalid_request names
 // the newest messages when none of them has a meaning for the model: results of calls that nobody
-// made, roles that nobody knows, or nothing but a system prompt.
+// made, roles that nobody knows, parts that have no form there, or nothing but a system prompt.
 Result<void> check_sayable(JsonValue said, FormatId format, const Model& model,
                            const SaidBefore& before, std::string_view param);
 

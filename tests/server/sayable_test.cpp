@@ -62,6 +62,30 @@ TEST(sayable, a_role_that_nobody_knows_is_refused_where_it_is_all_that_is_new) {
     EXPECT_FALSE(beside.header("x-warnings").empty());
 }
 
+TEST(sayable, what_has_no_form_for_a_model_of_another_format_is_refused_by_its_type) {
+    struct Case {
+        FormatId model;
+        std::string said, told;
+    };
+    const std::string sound =
+        R"({"role":"user","content":[{"type":"input_audio","input_audio":{"data":"aa"}}]})";
+    const std::string bogus = R"({"role":"bogus","content":"b"})";
+    for (const Case& one :
+         {Case{FormatId::anthropic, sound, "input_audio"},
+          Case{FormatId::openai_responses, sound, "input_audio"},
+          Case{FormatId::anthropic, R"({"role":"user","content":""})", "messages[0] is empty"},
+          Case{FormatId::anthropic, bogus, "a role"},
+          Case{FormatId::openai_responses, bogus, "a role"}}) {
+        Gateway gateway(one.model, {});
+        const Told told = gateway.chat(one.said, in_alice);
+        EXPECT_EQ(told.status(), 400) << one.said;
+        EXPECT_TRUE(told.error("message").contains(one.told)) << told.error("message");
+        EXPECT_EQ(told.error("param"), "messages[0]");
+        EXPECT_EQ(conversations_in(gateway), 0u);
+        EXPECT_TRUE(gateway.upstream.requests().empty());
+    }
+}
+
 TEST(sayable, what_cannot_be_said_leaves_no_conversation_behind) {
     Gateway gateway(FormatId::anthropic, {});
     for (const std::string items :
