@@ -71,13 +71,12 @@ private:
     void tell_arguments() {
         const std::string stem = "response.function_call_arguments";
         const std::string_view arguments = text_at(item_, "arguments");
-        const auto tell = [&](const std::string& type, std::string_view field) {
-            event(type, [&](JsonWriter& out) {
-                out.field("item_id", text_at(item_, "id")).field(field, arguments);
-            });
-        };
-        tell(stem + ".delta", "delta");
-        tell(stem + ".done", "arguments");
+        const std::string_view id = text_at(item_, "id"), name = text_at(item_, "name");
+        event(stem + ".delta",
+              [&](JsonWriter& out) { out.field("item_id", id).field("delta", arguments); });
+        event(stem + ".done", [&](JsonWriter& out) {
+            out.field("item_id", id).field("name", name).field("arguments", arguments);
+        });
     }
 
     void tell_parts(const Parts& parts) {

@@ -28,8 +28,18 @@ std::string_view type_of(JsonValue item) {
 
 void write_text_part(JsonWriter& out, std::string_view text, bool assistant) {
     out.begin_object().field("type", assistant ? "output_text" : "input_text").field("text", text);
-    if (assistant) out.key("annotations").begin_array().end_array();
+    if (assistant) out.key("annotations").raw("[]").key("logprobs").raw("[]");
     out.end_object();
+}
+
+// Lists that clients insist on, empty where nothing is said of them.
+std::string with_lists(JsonValue part) {
+    std::string_view raw = part.raw();
+    std::string missing;
+    for (const std::string_view name : {"annotations", "logprobs"})
+        if (!part.find(name)) missing += ",\"" + std::string(name) + "\":[]";
+    raw.remove_suffix(1);
+    return std::string(raw) + missing + "}";
 }
 
 void write_content(JsonWriter& out, std::optional<JsonValue> content, bool assistant) {
@@ -37,8 +47,8 @@ void write_content(JsonWriter& out, std::optional<JsonValue> content, bool assis
     if (content && content->is_string()) write_text_part(out, content->string(), assistant);
     if (content && content->is_array())
         for (const JsonValue part : content->elements()) {
-            const bool bare = text_at(part, "type") == "output_text" && !part.find("annotations");
-            out.raw(bare ? with_member(part, "annotations", "[]") : std::string(part.raw()));
+            const bool text = text_at(part, "type") == "output_text";
+            out.raw(text ? with_lists(part) : std::string(part.raw()));
         }
     out.end_array();
 }

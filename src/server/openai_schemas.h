@@ -135,8 +135,9 @@ inline constexpr Schema openai_schemas[] = {
         "incomplete_details":null,"model":"echo","output":[{
         "id":"msg_resp_0f8fad5bd9cb469fa16570867728950e1_0","type":"message",
         "status":"completed","role":"assistant","content":[{"type":"output_text",
-        "text":"You said: Hello","annotations":[]}]}],"instructions":null,"tools":[],
-        "usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":0},"output_tokens":4,
+        "text":"You said: Hello","annotations":[],"logprobs":[]}]}],"instructions":null,"tools":[],
+        "usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":0,
+        "cache_write_tokens":0},"output_tokens":4,
         "output_tokens_details":{"reasoning_tokens":0},"total_tokens":13},
         "conversation":{"id":"conv_0f8fad5bd9cb469fa16570867728950e"},
         "parallel_tool_calls":true,"previous_response_id":null,"tool_choice":"auto",

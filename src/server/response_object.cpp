@@ -36,7 +36,8 @@ constexpr Echo echoes[] = {
 void write_usage(JsonWriter& out, const ReplyUsage& usage) {
     out.begin_object().key("input_tokens").number(usage.input_tokens);
     out.key("input_tokens_details").begin_object().key("cached_tokens");
-    out.number(usage.cached_tokens).end_object();
+    out.number(usage.cached_tokens).key("cache_write_tokens");
+    out.number(usage.cache_write_tokens).end_object();
     out.key("output_tokens").number(usage.output_tokens);
     out.key("output_tokens_details").begin_object().key("reasoning_tokens");
     out.number(usage.reasoning_tokens).end_object();

@@ -28,6 +28,7 @@
 namespace palimpsest {
 namespace {
 
+constexpr std::size_t labels_max = 16;
 constexpr Duration join_patience = std::chrono::minutes(10);
 
 std::string raw_of(const Call& call, std::string_view name) {
@@ -73,7 +74,20 @@ Result<void> check_tools(const Call& call, const Model& model) {
     return {};
 }
 
+Result<void> check_metadata(const Call& call) {
+    const std::optional<JsonValue> metadata = call.field("metadata");
+    if (!metadata) return {};
+    if (!metadata->is_object() || metadata->size() > labels_max)
+        return refuse("metadata is an object of at most " + std::to_string(labels_max) + " texts",
+                      "metadata");
+    for (const JsonMember label : metadata->members())
+        if (!label.value.is_string())
+            return refuse("the values of metadata are texts", "metadata." + std::string(label.key));
+    return {};
+}
+
 Result<void> check_request(const Call& call) {
+    PAL_CHECK(check_metadata(call));
     if (is_named_by_header(call)) PAL_CHECK(conversation_of(call));
     const bool named = call.field("conversation") || is_named_by_header(call);
     if (named && call.field("previous_response_id"))

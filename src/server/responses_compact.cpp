@@ -55,7 +55,8 @@ bool is_left(const Compaction& plan, Seq seq) {
 
 void write_usage(JsonWriter& out, std::uint64_t input, std::uint64_t output) {
     out.begin_object().key("input_tokens").number(input);
-    out.key("input_tokens_details").begin_object().key("cached_tokens").number(0).end_object();
+    out.key("input_tokens_details").begin_object().key("cached_tokens").number(0);
+    out.key("cache_write_tokens").number(0).end_object();
     out.key("output_tokens").number(output);
     out.key("output_tokens_details").begin_object().key("reasoning_tokens").number(0);
     out.end_object().key("total_tokens").number(input + output).end_object();

@@ -1,4 +1,5 @@
 // Responses as streams and in the background: replayed, followed, cancelled, cut.
+#include <algorithm>
 #include <set>
 #include <thread>
 
@@ -57,6 +58,29 @@ TEST(responses, that_were_not_streamed_can_be_read_as_a_stream) {
     EXPECT_EQ(last->root().find("response")->find("output")->raw(),
               told.json().find("output")->raw());
     EXPECT_NE(types_of(events).find("response.output_text.delta"), std::string::npos);
+}
+
+TEST(responses, have_the_fields_that_clients_insist_on_whatever_the_model_speaks) {
+    Behind site(FormatId::anthropic);
+    site.upstream.add({.body = R"({"id":"m","type":"message","role":"assistant","model":"m",
+        "content":[{"type":"text","text":"let me look"},
+                   {"type":"tool_use","id":"t1","name":"look","input":{}}],
+        "stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2,
+        "cache_creation_input_tokens":3,"cache_read_input_tokens":1}})"});
+    const Told told = site.say(
+        R"("input":"Hi","tools":[{"type":"function","name":"look","parameters":{"type":"object"}}])");
+    ASSERT_EQ(told.status(), 200) << told.response.body;
+    EXPECT_EQ(
+        told.json().find("usage")->find("input_tokens_details")->find("cache_write_tokens")->raw(),
+        "3");
+    const JsonValue said = *told.json().find("output")->elements().begin();
+    EXPECT_TRUE(said.find("content")->raw().contains(R"("logprobs":[])")) << said.raw();
+    const Told read = site.ask("GET", root + "/" + told.text("id") + "?stream=true");
+    const std::vector<Event> events = events_of(read.response.body);
+    const auto done =
+        std::ranges::find(events, "response.function_call_arguments.done", &Event::type);
+    ASSERT_NE(done, events.end());
+    EXPECT_TRUE(done->data.contains(R"("name":"look")")) << done->data;
 }
 
 std::string ended(Behind& site, const std::string& id) {

@@ -312,6 +312,11 @@ TEST(responses, refuse_what_they_do_not_support_by_name) {
         "compact_threshold":5}])"),
               "compact_threshold");
     EXPECT_EQ(param(R"("metadata":{})"), "input");
+    EXPECT_EQ(param(R"("input":"a","metadata":{"a":"b","n":7})"), "metadata.n");
+    EXPECT_EQ(param(R"("input":"a","metadata":"x")"), "metadata");
+    std::string labels;
+    for (int i = 0; i < 17; ++i) labels += (i ? ",\"l" : "\"l") + std::to_string(i) + "\":\"\"";
+    EXPECT_EQ(param(R"("input":"a","metadata":{)" + labels + "}"), "metadata");
     const Told other = site.ask("POST", root, R"({"model":"other","input":"a"})");
     EXPECT_EQ(other.status(), 404);
     EXPECT_EQ(other.error("param"), "model");
