@@ -59,6 +59,21 @@ TEST(convert_reply, keeps_texts_calls_stop_and_usage_between_any_two_formats) {
     }
 }
 
+TEST(convert_reply, says_in_chat_whether_the_model_refused) {
+    const auto converted = [](const std::string& part) {
+        const std::string reply =
+            R"({"id":"resp_1","object":"response","status":"completed","model":"m","output":[)"
+            R"({"type":"message","role":"assistant","content":[)" +
+            part + "]}]}";
+        const auto chat_body = convert_reply(responses, chat, reply);
+        return chat_body ? chat_body->body : chat_body.error().message;
+    };
+    const std::string said = converted(R"({"type":"output_text","text":"yes"})");
+    EXPECT_TRUE(said.contains(R"("content":"yes","refusal":null)")) << said;
+    const std::string refused = converted(R"({"type":"refusal","refusal":"no"})");
+    EXPECT_TRUE(refused.contains(R"("refusal":"no")")) << refused;
+}
+
 TEST(convert_reply, says_why_it_ended_in_the_words_of_the_target) {
     const std::string body =
         R"({"id":"m","type":"message","role":"assistant","model":"x","content":[)"

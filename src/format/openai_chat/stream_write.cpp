@@ -13,8 +13,10 @@ public:
     explicit ChatWriter(StreamIdentity identity) : identity_(std::move(identity)) {}
 
     std::string begin() override {
-        return chunk([](JsonWriter& out) { out.field("role", "assistant").field("content", ""); },
-                     {});
+        const auto write = [](JsonWriter& out) {
+            out.field("role", "assistant").field("content", "").key("refusal").null();
+        };
+        return chunk(write, {});
     }
 
     std::string add(const StreamDelta& delta) override {
