@@ -18,6 +18,8 @@ constexpr std::string_view running_space = "responses", cancel_space = "response
 constexpr Duration kept_for = std::chrono::hours(1);
 constexpr Duration announced_for = std::chrono::seconds(15);
 constexpr Duration renewed_every = std::chrono::seconds(5);
+constexpr Duration renewed_in_background = std::chrono::seconds(1);
+constexpr Duration fresh_for = std::chrono::seconds(2);  // of a sign of one in the background
 constexpr Duration asked_every = std::chrono::milliseconds(500);
 constexpr Duration silent_for = std::chrono::milliseconds(200);
 constexpr int looks_ms = 100;
@@ -177,22 +179,26 @@ RecordKey ResponseLog::running_key(const std::string& id) const {
     return {tenant_, std::string(running_space), id};
 }
 
-// The version of what another server says of it; none: nobody makes it.
-Result<std::optional<std::uint64_t>> ResponseLog::sign_of(const std::string& id) {
-    if (alone_) return std::optional<std::uint64_t>();
-    const auto record = store_.get_record(running_key(id));
-    if (record) return std::optional(record->version);
-    if (record.error().code == ErrorCode::not_found) return std::optional<std::uint64_t>();
+// What another server says of it; none: nobody makes it.
+Result<std::optional<Record>> ResponseLog::sign_of(const std::string& id) {
+    if (alone_) return std::optional<Record>();
+    auto record = store_.get_record(running_key(id));
+    if (record) return std::optional(*std::move(record));
+    if (record.error().code == ErrorCode::not_found) return std::optional<Record>();
     return std::unexpected(record.error());
 }
 
-Result<bool> ResponseLog::await_sign(const std::string& id, const std::stop_token& stop) {
+Result<bool> ResponseLog::await_sign(const std::string& id, Hurry hurry,
+                                     const std::stop_token& stop) {
     PAL_TRY(first, sign_of(id));
-    for (std::optional<std::uint64_t> now = first; now; pause_ms(looks_ms, stop)) {
+    const bool fresh =
+        first && first->expires && system_now() < *first->expires - announced_for + fresh_for;
+    if (fresh && hurry == Hurry::trusts_fresh) return true;
+    for (std::optional<Record> now = first; now; pause_ms(looks_ms, stop)) {
         if (stop.stop_requested()) return true;
         PAL_TRY(sign, sign_of(id));
-        if (sign && sign != first) return true;
-        now = sign;
+        if (sign && sign->version != first->version) return true;
+        now = std::move(sign);
     }
     return false;
 }
@@ -304,8 +310,10 @@ bool ResponseLog::look(Kept& kept, bool last) {
         return false;
     }
     const Time now = system_now();
-    if (now - kept.begun >= silent_for && now - kept.renewed >= renewed_every) announce(kept);
-    if (!alone_ && kept.live->options().background && now - kept.asked >= asked_every) {
+    const bool background = kept.live->options().background;
+    const Duration renewal = background ? renewed_in_background : renewed_every;
+    if (now - kept.begun >= silent_for && now - kept.renewed >= renewal) announce(kept);
+    if (!alone_ && background && now - kept.asked >= asked_every) {
         kept.asked = now;
         if (store_.get_record({tenant_, std::string(cancel_space), kept.live->id()}))
             kept.live->cancel();

@@ -9,9 +9,9 @@
 // none. Where this process holds the store alone there are no other servers: no record is written,
 // and none is believed, for it is of a process that died.
 //
-// Records: space "responses", ID: it is being made (15 s, renewed). "response_events",
-// ID/EPOCH/NUMBER: bytes of its stream, under the epoch of the log: after a scrub nobody finds
-// them. "response_cancels", ID: someone wants it to stop.
+// Records: space "responses", ID: it is being made (15 s, renewed every second in the background,
+// else every five). "response_events", ID/EPOCH/NUMBER: bytes of its stream, under the epoch of the
+// log: after a scrub nobody finds them. "response_cancels", ID: someone wants it to stop.
 // "response_deletes", ID: it was deleted; the conversation stays.
 #pragma once
 #include <atomic>
@@ -109,8 +109,10 @@ public:
     // Whether some server says that it makes this response.
     Result<bool> is_running(const std::string& id);
     // Waits until it says so again, so that it is no process that died; false: it says so no more.
-    // Takes up to 15 s. True, too, when `stop` comes first.
-    Result<bool> await_sign(const std::string& id, const std::stop_token& stop);
+    // Takes up to 15 s; who trusts a sign of the last two seconds has an answer at once where there
+    // is one. True, too, when `stop` comes first.
+    enum class Hurry : std::uint8_t { none, trusts_fresh };
+    Result<bool> await_sign(const std::string& id, Hurry hurry, const std::stop_token& stop);
     // So many bytes of the stream as were kept behind chunk `from`; none: not (yet) there.
     Result<std::optional<std::string>> kept_events(const std::string& id, std::uint64_t epoch,
                                                    std::size_t chunk);
@@ -139,7 +141,7 @@ private:
     bool keep_piece(Kept& kept, std::string_view bytes);
     void forget_events(const LiveResponse& live);
     RecordKey running_key(const std::string& id) const;
-    Result<std::optional<std::uint64_t>> sign_of(const std::string& id);
+    Result<std::optional<Record>> sign_of(const std::string& id);
     void announce(Kept& kept);
     void settle(const Kept& kept);
 

@@ -303,6 +303,7 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
 enum class Elsewhere : std::uint8_t { nobody, goes_on, ended };
 
 // One whose server died is made here, from its beginning: that server has ended it, too.
+// Who polls for one in the background is told of it at once.
 Result<Elsewhere> look_elsewhere(Call& call, const std::string& id, bool whole) {
     ResponseLog& log = *call.site.responses;
     if (call.key.empty() || log.find(id)) return Elsewhere::nobody;
@@ -312,7 +313,9 @@ Result<Elsewhere> look_elsewhere(Call& call, const std::string& id, bool whole) 
         await_response(call.site, id, join_patience, call.out->stop());
         return Elsewhere::ended;
     }
-    PAL_TRY(lives, log.await_sign(id, call.out->stop()));
+    using Hurry = ResponseLog::Hurry;
+    const Hurry hurry = is_true(call, "stream") ? Hurry::none : Hurry::trusts_fresh;
+    PAL_TRY(lives, log.await_sign(id, hurry, call.out->stop()));
     return lives ? Elsewhere::goes_on : Elsewhere::ended;
 }
 
