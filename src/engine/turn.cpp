@@ -91,6 +91,7 @@ public:
         attempt.before = std::move(before);
         attempt.calls = attempt.before.calls;
         const Header& header = attempt.before.view->header;
+        if (terms_.goes_on) PAL_CHECK(check_still_asked(*attempt.before.view, terms_.asked));
         PAL_CHECK(hear_request(attempt));
         PAL_CHECK(choose_policy_and_preamble(header, attempt));
         if (attempt.in_force.policy && !attempt.heard.rewind_to && mood.may_lose)
@@ -219,7 +220,8 @@ private:
         }
         // Whoever plans on what the log has, or quotes it, must not find another one. New words
         // may.
-        const bool judged = request_.resend && (mood.may_lose || attempt.heard.rewind_to);
+        const bool judged =
+            terms_.goes_on || (request_.resend && (mood.may_lose || attempt.heard.rewind_to));
         if (attempt.before.guessed || judged || attempt.quoted) expect_footing(batch, header);
         if (request_.write.expected_end) batch.expected_end = request_.write.expected_end;
         for (const Said& one : attempt.heard.said)
@@ -403,6 +405,8 @@ Result<Begun> begin_again(Memory::State& state, const BeginRequest& request, con
     if (terms.place.taken) return turn_taken(terms.place.name);
     TurnTerms further = terms;
     further.goes_on = true;
+    PAL_TRY(asked, asked_in(*state.store, begun, stored));
+    further.asked = std::move(asked);
     PAL_TRY(next, begin_at(state, going_on(request, begun.turn), {.preamble = opening.preamble},
                            further));
     next.warnings.insert(next.warnings.begin(), begun.warnings.begin(), begun.warnings.end());
@@ -417,10 +421,11 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
     for (int tries = 1;; ++tries) {
         // After so many lost races what was said is stored all the same: compaction can wait, and
         // of what others say meanwhile nothing is taken back.
-        auto prepared = beginning.prepare({.may_guess = tries == 1 && !terms.place.exclusive,
-                                           .may_compact = tries < attempts_max && !repeats,
-                                           .may_ask = tries <= 2,
-                                           .may_lose = tries < attempts_max});
+        auto prepared =
+            beginning.prepare({.may_guess = tries == 1 && !terms.place.exclusive && !terms.goes_on,
+                               .may_compact = tries < attempts_max && !repeats,
+                               .may_ask = tries <= 2,
+                               .may_lose = tries < attempts_max});
         // What was kept in memory may be of a conversation that is gone.
         if (!prepared && prepared.error().code == ErrorCode::not_found && tries == 1) continue;
         PAL_TRY(attempt, std::move(prepared));
@@ -439,8 +444,8 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
         }
         if (stored)
             return begun_of(state, request, attempt, batch->entries, *std::move(stored), name);
-        const bool plans =
-            (attempt.planned || request.resend || attempt.quoted) && !request.write.expected_end;
+        const bool plans = (attempt.planned || request.resend || attempt.quoted || terms.goes_on) &&
+                           !request.write.expected_end;
         const bool again = stored.error().code == ErrorCode::conflict &&
                            (attempt.before.guessed || plans) && tries < attempts_max;
         if (!again) return std::unexpected(std::move(stored).error());

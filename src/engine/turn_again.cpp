@@ -73,11 +73,48 @@ Result<bool> is_too_much(Memory::State& state, const Begun& begun, const Attempt
                                               .conversation = begun.view.header.policy,
                                               .agent = request.agent_policy}));
     if (!in_force.policy) return false;
+    // What was reported since is of another view.
+    Header then = begun.view.header;
+    then.basis = begun.view.basis;
+    PAL_TRY(calls_then, read_calls(*state.store, then, begun.view.seq));
+    CallState calls = attempt.calls;
+    calls.reported_tokens = calls_then.reported_tokens;
+    calls.usage = calls_then.usage;
     const View view = recounted(state.measures->tokenizer(request.model), begun.view);
     const Occasion occasion = make_occasion(
-        state, view.totals, attempt.calls,
+        state, view.totals, calls,
         {request.model, request.tools, request.parameters, begun.preamble, view.items});
     return find_due(*in_force.policy, occasion).level == Level::hard;
+}
+
+Result<Asked> asked_in(Store& store, const Begun& begun, const Appended& stored) {
+    Asked asked{.upto = stored.last};
+    const Range said{std::min(begun.turn, stored.first), stored.last};
+    PAL_TRY(entries, read_lineage(store, stored.header,
+                                  {.ranges = {said}, .kinds = only(EntryKind::message)}));
+    for (const Entry& entry : entries) {
+        const auto& message = std::get<MessageEntry>(entry.body);
+        if (message.message.shape.starts_turn()) asked.messages.clear();
+        if (message.answers == Seq{}) asked.messages.push_back(entry.seq);
+    }
+    return asked;
+}
+
+Result<void> check_still_asked(const HotView& view, const Asked& asked) {
+    std::size_t shown = 0;
+    bool went_on = false;
+    for (const Item& item : view.items) {
+        const bool stands = item.kind != ItemKind::summary && item.kind != ItemKind::cleared;
+        if (stands && std::ranges::binary_search(asked.messages, item.range.from)) ++shown;
+        const Shape& shape = item.message.shape;
+        went_on |= stands && item.range.from > asked.upto &&
+                   (shape.role == Role::assistant || shape.starts_turn());
+    }
+    if (shown == asked.messages.size() && !went_on) return {};
+    return fail(ErrorCode::budget_unreachable,
+                "what was sent the first time is too much for the policy by now, and the "
+                "conversation went on since: it does not end with what was asked any more; say it "
+                "again with a new key");
 }
 
 BeginRequest going_on(const BeginRequest& request, Seq turn) {

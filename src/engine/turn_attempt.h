@@ -3,7 +3,9 @@
 // A repeat (the same key) finds the batch of its first attempt and writes nothing. What is sent for
 // it is held to the policy like what any call sends: where more is due on the view of the first
 // attempt, because that one was refused or the policy is another by now, the turn goes on with a
-// call of its own for what the first attempt said, planned on the conversation as it is now.
+// call of its own for what the first attempt said, planned on the conversation as it is now: if
+// that still ends with what was asked. Else the model would answer something else, and the repeat
+// is refused.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include "engine/call_note.h"
 #include "engine/resend.h"
 #include "engine/turn.h"
+#include "engine/turn_terms.h"
 
 namespace palimpsest {
 
@@ -55,6 +58,11 @@ Result<Begun> begun_earlier(Memory::State& state, const BeginRequest& request, A
 // Whether the policy wants less than that view before the model is asked.
 Result<bool> is_too_much(Memory::State& state, const Begun& begun, const Attempt& attempt,
                          const BeginRequest& request);
+// What the model must be sent if the turn goes on: the newest question of what was said for it, and
+// what came with it.
+Result<Asked> asked_in(Store& store, const Begun& begun, const Appended& stored);
+// budget_unreachable unless the view shows all of it, and behind it no answer and no question.
+Result<void> check_still_asked(const HotView& view, const Asked& asked);
 // The same turn with nothing new said. Its batch has no key: each call that is made leaves a note.
 BeginRequest going_on(const BeginRequest& request, Seq turn);
 

@@ -2,10 +2,17 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/turn_lease.h"
 
 namespace palimpsest {
+
+// The messages that a turn is to answer, and the last entry of the batch that began it.
+struct Asked {
+    std::vector<Seq> messages = {};  // ascending
+    Seq upto = {};
+};
 
 struct TurnTerms {
     TurnPlace place = {};
@@ -14,6 +21,7 @@ struct TurnTerms {
     std::string system_prompt = {};  // of the agent
     Fingerprint digest = {};         // of the request as it came
     bool goes_on = false;            // what the request said is stored: its key is another batch's
+    Asked asked = {};                // then: where
 };
 
 // not_found when the request names an agent that is not there; conflict when another turn is under

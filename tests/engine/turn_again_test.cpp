@@ -2,6 +2,8 @@
 // any call sends, and nothing is asked or written for nothing.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "engine/call_note.h"
 #include "palimpsest/chat.h"
 #include "support/engine.h"
@@ -110,6 +112,78 @@ TEST(turn_again, a_repeat_is_held_to_the_policy_of_its_time) {
     const auto again = ask_again();
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(texts(again->view), "and now?");
+}
+
+TEST(turn_again, a_repeat_whose_conversation_went_on_is_not_answered_with_something_else) {
+    const std::string other = "[" + user("other") + "," + assistant("other answer") + "]";
+    const struct {
+        std::string_view meanwhile;
+        std::function<bool(Memory&, Seq asked)> happens;
+    } cases[] = {
+        {"another turn was answered",
+         [&](Memory& memory, Seq) {
+             return memory.append(alice, {.messages = other}).has_value();
+         }},
+        {"another turn asks",
+         [&](Memory& memory, Seq) {
+             return memory.append(alice, {.messages = user("other")}).has_value();
+         }},
+        {"what was asked is taken back",
+         [&](Memory& memory, Seq asked) {
+             return memory.retract(alice, {asked, asked}).has_value();
+         }},
+    };
+    for (const auto& [meanwhile, happens] : cases) {
+        Memory memory = with_tiny_window();
+        say_too_much(memory);
+        ASSERT_EQ(ask(memory, keep_one).error().code, ErrorCode::budget_unreachable);
+        ASSERT_TRUE(memory.unpin(alice, Seq{1}));
+        ASSERT_TRUE(happens(memory, Seq{4})) << meanwhile;
+        const Seq end = end_of(memory);
+        const auto again = ask(memory, keep_one);
+        ASSERT_FALSE(again) << meanwhile << ": " << texts(again->view);
+        EXPECT_EQ(again.error().code, ErrorCode::budget_unreachable) << meanwhile;
+        EXPECT_TRUE(again.error().message.contains("went on")) << again.error().message;
+        EXPECT_EQ(end_of(memory), end) << meanwhile;
+    }
+}
+
+TEST(turn_again, a_repeat_that_was_compacted_and_not_answered_is_sent_again) {
+    Memory memory = with_tiny_window();
+    say_too_much(memory);
+    const std::string said =
+        "[" + user("first") + "," + assistant("yes") + "," + user("last") + "]";
+    const auto ask_again = [&] {
+        return memory.begin(alice, {.messages = said,
+                                    .model = "tiny",
+                                    .policy = std::string(keep_one),
+                                    .write = {.key = "k"}});
+    };
+    ASSERT_EQ(ask_again().error().code, ErrorCode::budget_unreachable);
+    ASSERT_TRUE(memory.unpin(alice, Seq{1}));
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto again = ask_again();
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(texts(again->view), "last");
+    }
+}
+
+TEST(turn_again, what_others_reported_since_does_not_make_a_repeat_too_much) {
+    constexpr std::string_view by_report =
+        R"({"triggers":{"reported_tokens":100},"passes":[{"pass":"keep_last","turns":1}]})";
+    Memory memory = open_memory();
+    const auto answer = [&](std::string_view text, std::uint64_t input) {
+        const std::string said = user(text);
+        const auto begun = memory.begin(alice, {.messages = said});
+        const Message yes = *make_message(FormatId::openai_chat, Role::assistant, "yes");
+        return begun && memory.finish(*begun, {.message = yes, .usage = {.input = input}});
+    };
+    ASSERT_TRUE(answer("hello", 50));
+    ASSERT_TRUE(ask(memory, by_report));
+    ASSERT_TRUE(answer("other", 150));
+    const auto again = ask(memory, by_report);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(texts(again->view), "hello yes and now?");
 }
 
 TEST(turn_again, nobody_is_asked_for_a_summary_that_no_one_would_use) {
