@@ -107,8 +107,8 @@ Result<void> check_still_asked(const HotView& view, const Asked& asked) {
         const bool stands = item.kind != ItemKind::summary && item.kind != ItemKind::cleared;
         if (stands && std::ranges::binary_search(asked.messages, item.range.from)) ++shown;
         const Shape& shape = item.message.shape;
-        went_on |= stands && item.range.from > asked.upto &&
-                   (shape.role == Role::assistant || shape.starts_turn());
+        went_on |=
+            item.range.from > asked.upto && (shape.role == Role::assistant || shape.starts_turn());
     }
     if (shown == asked.messages.size() && !went_on) return {};
     return fail(ErrorCode::budget_unreachable,

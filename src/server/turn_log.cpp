@@ -10,7 +10,9 @@ namespace palimpsest {
 namespace {
 
 constexpr std::size_t notes_max = 8;  // A call's own note has at most preamble and tools before it.
-constexpr std::size_t later_notes_max = 1000;  // from a refused call to the one that was sent
+constexpr std::size_t later_max = 1000;  // entries from a turn's first call to its last
+constexpr Kinds said_and_noted{
+    static_cast<std::uint16_t>(only(EntryKind::message).bits | only(EntryKind::note).bits)};
 constexpr Kinds no_messages{all_kinds.bits & ~only(EntryKind::message).bits};
 
 const NoteEntry* note_of(const Entry& entry, std::string_view kind) {
@@ -44,17 +46,23 @@ Result<Usage> read_usage(const NoteEntry& note) {
                  .reasoning = number("reasoning")};
 }
 
-// The newest call that goes on with the turn, whose first one was refused.
+// The newest call that goes on with the turn, up to its answer; 0: there is none.
 Result<Seq> find_later_call(Memory& memory, const ConversationId& name, Seq turn, Range among) {
-    if (among.empty()) return no_turn();
-    PAL_TRY(notes,
-            memory.log(name,
-                       {.range = among, .kinds = only(EntryKind::note), .limit = later_notes_max}));
     Seq found;
-    for (const Entry& entry : notes)
-        if (was_sent(std::get<NoteEntry>(entry.body)) && noted_turn({entry}) == turn)
-            found = entry.seq;
-    if (found == Seq{}) return no_turn();
+    // Its answer mostly stands right there.
+    std::size_t limit = notes_max;
+    for (std::size_t read = 0; !among.empty() && read < later_max; read += limit, limit *= 4) {
+        PAL_TRY(entries,
+                memory.log(name, {.range = among, .kinds = said_and_noted, .limit = limit}));
+        for (const Entry& entry : entries) {
+            const auto* message = std::get_if<MessageEntry>(&entry.body);
+            if (message && message->answers == turn) return found;
+            const auto* note = std::get_if<NoteEntry>(&entry.body);
+            if (note && was_sent(*note) && noted_turn({entry}) == turn) found = entry.seq;
+        }
+        if (entries.size() < limit) break;
+        among.from = entries.back().seq + 1;
+    }
     return found;
 }
 
@@ -73,8 +81,10 @@ Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& l
                                        .limit = call->seq.value - turn.value + 1,
                                        .content = false}));
     if (!std::ranges::all_of(entries, is_of_begin)) return no_turn();
-    if (was_sent(std::get<NoteEntry>(call->body))) return call->seq;
-    return find_later_call(memory, name, turn, {call->seq + 1, header.end});
+    PAL_TRY(later, find_later_call(memory, name, turn, {call->seq + 1, header.end}));
+    if (later != Seq{}) return later;
+    if (!was_sent(std::get<NoteEntry>(call->body))) return no_turn();
+    return call->seq;
 }
 
 Result<void> read_begun(Memory& memory, Seq call, Begun& begun) {

@@ -8,8 +8,9 @@
 
 namespace palimpsest {
 
-// The note of the call that began the turn at `turn`. not_found where no turn of this conversation
-// begins there: beyond the end, in another log, or not followed by the note of a call.
+// The note of the call that the answer of the turn at `turn` is for: of several, because it was
+// sent again, the newest up to its answer. not_found where no turn of this conversation begins
+// there: beyond the end, in another log, or not followed by the note of a call.
 Result<Seq> find_call(Memory& memory, const ConversationId& name, const LogId& log, Seq turn);
 
 // What the turn sent, from the note of its call, so that what the provider reports can be learned

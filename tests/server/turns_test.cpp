@@ -156,6 +156,28 @@ TEST(finish, refuses_a_turn_that_was_never_begun) {
     EXPECT_EQ(running.ask("GET", conversations + "/b").number("messages"), 1);
 }
 
+TEST(finish, notes_the_call_that_was_sent_last_and_a_repeat_shows_what_that_one_sent) {
+    Running running;
+    const std::string a = conversations + "/a";
+    const auto begin = [&] {
+        return running.ask("POST", a + "/begin",
+                           R"({"messages":[{"role":"user","content":"the question"}]})", key_1);
+    };
+    for (const std::string said : {"one", "two"})
+        running.ask("POST", chat_route, R"({"conversation_id":"a","message":")" + said + "\"}");
+    const std::int64_t first = begin().number("seq");
+    running.ask("PATCH", a + "/memory",
+                R"({"triggers":{"messages":3},"passes":[{"pass":"keep_last","messages":1}]})");
+    const Told again = begin();
+    EXPECT_GT(again.number("seq"), first) << "compacted now, and sent anew";
+    const std::string view = raw(again, "view");
+    EXPECT_FALSE(view.contains("two")) << view;
+    running.ask("POST", a + "/finish", finish_body(again.text("turn_id"), "assistant", "yes"));
+    const Told third = begin();
+    EXPECT_EQ(third.number("seq"), again.number("seq"));
+    EXPECT_FALSE(raw(third, "view").contains("two")) << raw(third, "view");
+}
+
 TEST(finish, refuses_an_answer_that_is_not_the_assistants) {
     const Running running;
     const Told begun = running.ask("POST", conversations + "/a/begin", R"({"message":"hi"})");
