@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t texts_max = 8;  // how many distinct values the next note can refer to
 constexpr std::size_t notes_looked_at = 8;
-constexpr std::size_t writers_max = 64;  // what is older was written by one that nobody is
+constexpr std::size_t notes_looked_at_max = 512;  // where the newest calls were refused
+constexpr std::size_t writers_max = 64;           // what is older was written by one that nobody is
 constexpr std::string_view several = "*";
 constexpr std::size_t note_bytes = 256;  // that most notes fit
 
@@ -110,6 +111,44 @@ Result<std::string> read_text(Store& store, const Header& header, const Entry& n
     return std::string(view_of(text->body));
 }
 
+Result<void> read_newest(const Entry& call, CallState& state) {
+    PAL_TRY(texts, texts_in(call));
+    state.texts = std::move(texts);
+    PAL_TRY(document, parse_json(view_of(std::get<NoteEntry>(call.body).body)));
+    state.writers = writers_in(document.root());
+    if (const auto injected = document.root().find("injected"))
+        state.injected = read_source(*injected);
+    state.last = call.seq;
+    state.last_at = call.at;
+    return {};
+}
+
+struct ToldCalls {
+    CallState state = {};
+    bool only_refused = false;  // what was reported last can stand further back
+};
+
+// From notes, the newest first, up to the newest call that was sent: what was reported for it is
+// in force also behind calls that were refused.
+Result<ToldCalls> calls_told_by(const std::vector<Entry>& notes, Seq basis) {
+    ToldCalls told;
+    CallState& state = told.state;
+    for (const Entry& entry : notes) {
+        const auto& note = std::get<NoteEntry>(entry.body);
+        const auto usage = read_usage_note(note);
+        const std::uint64_t tokens = usage ? usage->input + usage->output : 0;
+        if (tokens > 0 && entry.seq > basis && !state.reported_tokens) {
+            state.reported_tokens = tokens;
+            state.usage = *usage;
+        }
+        if (note.kind != "call") continue;
+        if (state.last == Seq{}) PAL_CHECK(read_newest(entry, state));
+        if (was_sent(note)) return told;
+    }
+    told.only_refused = state.last != Seq{} && !state.reported_tokens;
+    return told;
+}
+
 }  // namespace
 
 void note_writer(Writers& writers, Seq from, std::string_view model) {
@@ -132,33 +171,17 @@ std::vector<Range> of_other_writers(const Writers& writers) {
 }
 
 Result<CallState> read_calls(Store& store, const Header& header, Seq upto) {
-    CallState state;
-    if (header.log.empty() || upto == Seq{}) return state;
-    PAL_TRY(notes, read_lineage(store, header,
-                                {.ranges = {{Seq{1}, upto}},
-                                 .kinds = only(EntryKind::note),
-                                 .limit = notes_looked_at,
-                                 .newest_first = true}));
-    for (const Entry& entry : notes) {
-        const auto& note = std::get<NoteEntry>(entry.body);
-        const auto usage = read_usage_note(note);
-        const std::uint64_t told = usage ? usage->input + usage->output : 0;
-        if (told > 0 && entry.seq > header.basis && !state.reported_tokens) {
-            state.reported_tokens = told;
-            state.usage = *usage;
-        }
-        if (note.kind != "call") continue;
-        PAL_TRY(texts, texts_in(entry));
-        state.texts = std::move(texts);
-        PAL_TRY(document, parse_json(view_of(note.body)));
-        state.writers = writers_in(document.root());
-        if (const auto injected = document.root().find("injected"))
-            state.injected = read_source(*injected);
-        state.last = entry.seq;
-        state.last_at = entry.at;
-        break;
+    if (header.log.empty() || upto == Seq{}) return CallState{};
+    for (std::size_t limit = notes_looked_at;; limit *= 8) {
+        PAL_TRY(notes, read_lineage(store, header,
+                                    {.ranges = {{Seq{1}, upto}},
+                                     .kinds = only(EntryKind::note),
+                                     .limit = limit,
+                                     .newest_first = true}));
+        PAL_TRY(told, calls_told_by(notes, header.basis));
+        const bool is_all = notes.size() < limit || limit >= notes_looked_at_max;
+        if (is_all || !told.only_refused) return std::move(told.state);
     }
-    return state;
 }
 
 Seq noted_turn(const std::vector<Entry>& entries) {

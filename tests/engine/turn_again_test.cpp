@@ -9,6 +9,7 @@
 #include "support/engine.h"
 #include "support/fake_summarizer.h"
 #include "support/scripted_model.h"
+#include "support/wrapped_store.h"
 
 using namespace palimpsest;
 using namespace palimpsest::testing_support;
@@ -184,6 +185,28 @@ TEST(turn_again, what_others_reported_since_does_not_make_a_repeat_too_much) {
     const auto again = ask(memory, by_report);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(texts(again->view), "hello yes and now?");
+}
+
+TEST(turn_again, what_was_reported_is_known_behind_refused_turns_in_another_process) {
+    constexpr std::string_view by_report =
+        R"({"triggers":{"reported_tokens":100},"passes":[{"pass":"keep_last","turns":1}]})";
+    constexpr std::string_view fails = R"({"triggers":{"tokens":1},"passes":[{"pass":"fail"}]})";
+    for (const int refused : {1, 20}) {
+        const auto store = memory_store();
+        Traffic traffic[2];
+        Memory here(std::make_unique<WrappedStore>(*store, traffic[0]));
+        Memory there(std::make_unique<WrappedStore>(*store, traffic[1]));
+        const std::string said = user("hello");
+        const auto begun = here.begin(alice, {.messages = said});
+        ASSERT_TRUE(begun);
+        const Message yes = *make_message(FormatId::openai_chat, Role::assistant, "yes");
+        ASSERT_TRUE(here.finish(*begun, {.message = yes, .usage = {.input = 150}}));
+        for (int i = 0; i < refused; ++i)
+            ASSERT_FALSE(here.begin(alice, {.messages = said, .policy = std::string(fails)}));
+        const auto next = there.begin(alice, {.messages = said, .policy = std::string(by_report)});
+        ASSERT_TRUE(next) << next.error().message;
+        EXPECT_TRUE(next->compaction) << "behind " << refused;
+    }
 }
 
 TEST(turn_again, nobody_is_asked_for_a_summary_that_no_one_would_use) {
