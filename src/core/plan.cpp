@@ -359,7 +359,10 @@ Due find_due(const Policy& policy, const Occasion& asked) {
     Due hard = due_awake(policy.hard, Level::hard, occasion, policy.print);
     if (hard.level != Level::none) return hard;
     Due soft = due_awake(policy.soft, Level::soft, occasion, policy.print);
-    return soft.level != Level::none || hard.resting.empty() ? soft : hard;
+    if (hard.resting.empty()) return soft;
+    soft.resting = std::move(hard.resting);
+    soft.resting_until = hard.resting_until;
+    return soft;
 }
 
 bool is_by_choice(const Policy& policy, const Due& due, const Occasion& asked) {

@@ -37,7 +37,7 @@ struct Due {
     // The tokens at which it fired, if it is one that counts them: what the default target is
     // taken from.
     std::optional<std::uint64_t> at_tokens = {};
-    // Nothing is due but this trigger, which rests (see Stall) until the view has so many tokens.
+    // This trigger would be due before it, and rests (see Stall) until the view has so many tokens.
     std::string resting = {};
     std::uint64_t resting_until = 0;
 };

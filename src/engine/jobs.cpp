@@ -97,6 +97,8 @@ public:
         PAL_TRY(in_force, choose_policy(*header));
         if (!in_force.policy) return false;
         PAL_TRY(planned, plan(view, footing.calls, sent, in_force));
+        if (planned && planned->plan.outcome != PlanOutcome::done)
+            note_stall(planned->plan, *in_force.policy, footing);
         if (!planned || planned->plan.outcome != PlanOutcome::done) return false;
         if (stop_.stop_requested()) return false;
         return splice(view, *std::move(planned), sent.model);
@@ -119,6 +121,16 @@ private:
         if (due.level == Level::none) return std::nullopt;
         return plan_compaction(state_, view, occasion, in_force, due,
                                {.time = patience, .stop = stop_});
+    }
+
+    // The turns that this process begins go by it.
+    void note_stall(const Plan& plan, const Policy& policy, const Footing& footing) {
+        if (plan.outcome == PlanOutcome::unreachable) return;
+        HotView now = *footing.view;
+        now.calls = footing.calls;
+        const Due due{.level = plan.level, .trigger = plan.trigger};
+        note_progress(now.calls->stalls, policy.print, due, plan.tokens_before, false);
+        state_.hot->put(std::make_shared<const HotView>(std::move(now)));
     }
 
     // Turns go on meanwhile, so what is told of it is counted on the view that it meets. A log that

@@ -139,12 +139,10 @@ private:
             quote_past(attempt);
             // It can be the quotation that makes it too much.
             if (mood.may_compact && attempt.quoted) due = find_due_now(attempt);
-            if (due.level == Level::none) {
-                if (!due.resting.empty()) attempt.heard.warnings.push_back(resting_text(due));
-                return {};
-            }
-            take_back_quotation(attempt);
+            if (due.level != Level::none) take_back_quotation(attempt);
         }
+        tell_resting(due, attempt.heard.warnings);
+        if (due.level == Level::none) return {};
         if (due.level == Level::soft && state_.background) {
             attempt.soft_due = true;
             quote_past(attempt);

@@ -38,8 +38,8 @@ struct Attempt {
     bool refused() const { return planned && planned->plan.outcome == PlanOutcome::unreachable; }
 };
 
-// A trigger is due and rests.
-std::string resting_text(const Due& due);
+// A trigger is due and rests, if there is one.
+void tell_resting(const Due& due, std::vector<std::string>& warnings);
 // The policy ends the turn; what was said is stored.
 std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,
                               const Planned& planned);

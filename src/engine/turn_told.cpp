@@ -3,10 +3,12 @@
 
 namespace palimpsest {
 
-std::string resting_text(const Due& due) {
-    return "compaction is due (" + due.resting +
-           ") and rests, because it changed nothing twice: it is tried again when the view has " +
-           std::to_string(due.resting_until) + " tokens";
+void tell_resting(const Due& due, std::vector<std::string>& warnings) {
+    if (due.resting.empty()) return;
+    warnings.push_back(
+        "compaction is due (" + due.resting +
+        ") and rests, because it changed nothing twice: it is tried again when the view has " +
+        std::to_string(due.resting_until) + " tokens");
 }
 
 std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,

@@ -98,3 +98,32 @@ TEST(no_progress, a_policy_that_refuses_never_rests) {
         EXPECT_EQ(memory.begin(alice, {.messages = said, .policy = policy}).error().code,
                   ErrorCode::budget_unreachable);
 }
+
+TEST(no_progress, of_a_soft_trigger_in_the_background_rests_too) {
+    Memory memory(memory_store(), {.background = true});
+    const std::string policy =
+        R"({"triggers":{"soft":{"tokens":100}},"passes":[{"pass":"clear_media"}]})";
+    ASSERT_TRUE(memory.create(alice, {.policy = policy}));
+    fill(memory);
+    for (int turn = 0; turn < 2; ++turn) {
+        EXPECT_EQ(warnings_of(say(memory, "hm")), "");
+        EXPECT_EQ(memory.run_jobs("t").value(), 0u);
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        const std::string told = warnings_of(say(memory, "hm"));
+        EXPECT_TRUE(told.contains("compaction is due (tokens) and rests")) << told;
+    }
+    EXPECT_EQ(warnings_of(say(memory, words(60))), "") << "it has grown: it is tried again";
+}
+
+TEST(no_progress, of_a_hard_trigger_is_named_where_a_soft_one_is_due) {
+    Memory memory(memory_store(), {.background = true});
+    const std::string policy = R"({"triggers":{"hard":{"tokens":100},"soft":{"messages":5}},)"
+                               R"("passes":[{"pass":"clear_media"}]})";
+    fill(memory);
+    for (int turn = 0; turn < 2; ++turn) say(memory, "hm", policy);
+    for (int turn = 0; turn < 2; ++turn) {
+        const std::string told = warnings_of(say(memory, "hm", policy));
+        EXPECT_TRUE(told.contains("compaction is due (tokens) and rests")) << told;
+    }
+}
