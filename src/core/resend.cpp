@@ -34,6 +34,7 @@ bool says_the_same(const KnownMessage& known, const ResentMessage& sent) {
 struct Run {
     std::size_t length = 0;
     bool answered = false;  // an assistant's message is in it
+    bool asked = false;     // a user's words that the log still knows are in it
 };
 
 class Search {
@@ -45,7 +46,7 @@ public:
     Resend run() const {
         const auto whole = as_whole();
         if (whole && !takes_words_back(*whole)) return *whole;
-        if (const auto end = as_end()) return *end;
+        if (const auto end = as_end(whole.has_value())) return *end;
         if (whole) return *whole;
         const std::size_t answer = first_answer();
         for (std::size_t i = incoming_.size(); i-- > answer;)
@@ -69,6 +70,7 @@ private:
             const KnownMessage& one = log_[known - run.length];
             if (!says_the_same(one, incoming_[sent - run.length])) break;
             run.answered |= one.role == Role::assistant;
+            run.asked |= one.role == Role::user && one.fingerprint != Fingerprint{};
             ++run.length;
         }
         return run;
@@ -90,14 +92,16 @@ private:
         return anchored(first_ + same - 1, {same - 1, same});
     }
 
-    // The log's last messages, then what is new.
-    std::optional<Resend> as_end() const {
+    // The log's last messages, then what is new. `surely`: by words, since a message that lost its
+    // content is like any other of its role.
+    std::optional<Resend> as_end(bool surely) const {
         if (log_.empty()) return std::nullopt;
         const std::size_t last = log_.size() - 1;
+        if (surely && log_[last].fingerprint == Fingerprint{}) return std::nullopt;
         for (std::size_t i = incoming_.size(); i-- > first_;) {
             if (!says_the_same(log_[last], incoming_[i])) continue;
             const Run run = run_at(i, last);
-            if (run.answered && run.length == i - first_ + 1)
+            if (run.answered && (run.asked || !surely) && run.length == i - first_ + 1)
                 return anchored(i, {last, run.length});
         }
         return std::nullopt;

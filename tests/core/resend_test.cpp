@@ -137,6 +137,13 @@ TEST(resend, goes_on_at_the_end_where_a_window_of_it_is_the_logs_start_as_well) 
     EXPECT_EQ(told("ux ax uy ay", "ux ax uy"), "new 3 rewind 30") << "not the end of it";
 }
 
+TEST(resend, goes_back_where_the_end_has_lost_its_words) {
+    EXPECT_EQ(told("u1 a1 u2 a2 ?u3 ?a3", "u1 a1 u2"), "new 3 rewind 30");
+    EXPECT_EQ(told("u1 a1 u2 a2 u3 ?a3", "u1 a1 u2"), "new 3 rewind 30");
+    EXPECT_EQ(told("u1 aok u2 a2 ?u3 aok", "u1 aok u2"), "new 3 rewind 30");
+    EXPECT_EQ(told("u1 a1 u2 a2 ?u3 ?a3", "u1 a1 u2 a2 u3 a3 u4"), "new 6") << "all of it";
+}
+
 TEST(resend, does_not_take_words_said_again_for_a_way_back) {
     EXPECT_EQ(told("ustart aok unext aok", "ustart aok unext aok unext"), "new 4");
     EXPECT_EQ(told("ustart aok unext aok", "aok unext aok unext"), "new 3");
