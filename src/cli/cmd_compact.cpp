@@ -89,7 +89,7 @@ Result<int> run_compact(Invocation& call) {
     PAL_TRY(write, write_options(call.arguments));
     if (policy.empty()) {
         PAL_TRY(header, call.memory->head(call.name()));
-        policy = header.policy.empty() ? "balanced" : header.policy;
+        if (header.policy.empty()) policy = "balanced";
     }
     const bool preview = call.arguments.has("preview");
     PAL_TRY(window, call.arguments.number("window"));

@@ -203,6 +203,7 @@ Result<int> run_simulate(Invocation& call) {
     std::vector<Policy> policies;
     for (const std::string& text : texts) {
         PAL_TRY(json, policy_argument(text));
+        PAL_CHECK(check_policy_size(json));
         PAL_TRY(policy, parse_policy(json));
         const bool taken = std::ranges::any_of(
             policies, [&](const Policy& other) { return other.name == policy.name; });

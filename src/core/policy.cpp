@@ -291,17 +291,30 @@ Result<Policy> read_general(const JsonValue& root, const Extensions& extensions)
 
 // What one plan reads of a policy stays small: it is planned with on a thread that others wait for,
 // and stands in the header of every conversation that it was given to.
-constexpr std::size_t policy_bytes_max = std::size_t{64} << 10;
-constexpr std::size_t steps_max = 64;  // of passes, of the parts of a trigger
-constexpr std::size_t names_max = 1024;
+struct SizeLimits {
+    std::size_t bytes = std::size_t{64} << 10;
+    std::size_t steps = 64;  // of passes, of the parts of a trigger
+    std::size_t names = 1024;
+};
 
 bool lists_steps(std::string_view field) {
     return field == "passes" || field == "last_resort" || field == "any" || field == "all";
 }
 
+// What is there already is allowed.
+void allow_lists(SizeLimits& limits, const JsonValue& value, std::string_view field) {
+    std::size_t& most = lists_steps(field) ? limits.steps : limits.names;
+    if (value.is_array()) most = std::max(most, value.size());
+    if (value.is_array())
+        for (const JsonValue element : value.elements()) allow_lists(limits, element, {});
+    if (value.is_object())
+        for (const JsonMember member : value.members())
+            allow_lists(limits, member.value, member.key);
+}
+
 // The lists of a policy, wherever they stand in it.
-Result<void> check_lists(const JsonValue& value, std::string_view field) {
-    const std::size_t most = lists_steps(field) ? steps_max : names_max;
+Result<void> check_lists(const SizeLimits& limits, const JsonValue& value, std::string_view field) {
+    const std::size_t most = lists_steps(field) ? limits.steps : limits.names;
     if (value.is_array() && value.size() > most)
         return fail(ErrorCode::invalid_request, "the list has " + std::to_string(value.size()) +
                                                     " entries; in a policy it may have " +
@@ -309,19 +322,11 @@ Result<void> check_lists(const JsonValue& value, std::string_view field) {
     std::size_t at = 0;
     if (value.is_array())
         for (const JsonValue element : value.elements())
-            PAL_CHECK(under("[" + std::to_string(at++) + "]", check_lists(element, {})));
+            PAL_CHECK(under("[" + std::to_string(at++) + "]", check_lists(limits, element, {})));
     if (value.is_object())
         for (const JsonMember member : value.members())
-            PAL_CHECK(under(member.key, check_lists(member.value, member.key)));
+            PAL_CHECK(under(member.key, check_lists(limits, member.value, member.key)));
     return {};
-}
-
-Result<void> check_bytes(std::string_view json) {
-    if (json.size() <= policy_bytes_max) return {};
-    return fail(ErrorCode::invalid_request,
-                "the policy has " + std::to_string(json.size()) + " bytes; it may have " +
-                    std::to_string(policy_bytes_max),
-                "policy");
 }
 
 std::unexpected<Error> no_preset(std::string_view name) {
@@ -332,10 +337,22 @@ std::unexpected<Error> no_preset(std::string_view name) {
 
 }  // namespace
 
+Result<void> check_policy_size(std::string_view given, std::string_view standing) {
+    SizeLimits limits;
+    limits.bytes = std::max(limits.bytes, standing.size());
+    if (const auto document = parse_json(standing)) allow_lists(limits, document->root(), {});
+    if (given.size() > limits.bytes)
+        return fail(ErrorCode::invalid_request,
+                    "the policy has " + std::to_string(given.size()) + " bytes; it may have " +
+                        std::to_string(limits.bytes),
+                    "policy");
+    const auto document = parse_json(given);
+    return document ? check_lists(limits, document->root(), {}) : Result<void>();
+}
+
 Result<std::string> expand_policy(std::string_view json) {
     if (const std::string_view preset = find_preset(json); !preset.empty())
         return std::string(preset);
-    PAL_CHECK(check_bytes(json));
     auto document = parse_json(json);
     if (!document && json.find('{') == std::string_view::npos) return no_preset(json);
     if (!document)
@@ -350,7 +367,6 @@ Result<std::string> expand_policy(std::string_view json) {
     if (!root.is_object())
         return fail(ErrorCode::invalid_request,
                     "a policy must be a JSON object or the name of a preset", "policy");
-    PAL_CHECK(check_lists(root, {}));
     if (is_strategy(root)) return general_of_strategy(root);
     return std::string(json);
 }

@@ -75,6 +75,10 @@ struct Policy {
 
 Result<Policy> parse_policy(std::string_view json, const Extensions& extensions = {});
 
+// For a policy that somebody gives; one that stands in a store or in an export is read whatever its
+// size is. `standing`: the one that it replaces; what is as large as there is taken.
+Result<void> check_policy_size(std::string_view given, std::string_view standing = {});
+
 // Whether every name is new and every function there.
 Result<void> check_extensions(const Extensions& extensions);
 

@@ -51,6 +51,7 @@ Result<void> Memory::put_agent(const std::string& tenant, const AgentSpec& agent
     PAL_CHECK(check_id(tenant, "tenant"));
     PAL_CHECK(check_id(agent.key, "agent"));
     if (!agent.policy.empty()) {
+        PAL_CHECK(check_policy_size(agent.policy));
         PAL_TRY(policy, state_->policies->read(agent.policy));
         (void)policy;
     }

@@ -240,6 +240,7 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options,
 Result<CompactedDocument> compact_body(JsonValue root, std::string_view json,
                                        const DocumentOptions& options, const Tokenizer& tokenizer) {
     const auto tools = make_message_tools(tokenizer);
+    PAL_CHECK(check_policy_size(options.policy));
     PAL_TRY(policy, parse_policy(options.policy));
     PAL_TRY(messages, read_messages(options.format, make_bytes(std::string(json))));
     PAL_TRY(open, open_document(root, std::move(messages), options, tokenizer, *tools));

@@ -30,8 +30,18 @@ constexpr Duration access_granularity = std::chrono::minutes(1);
 // A read of content counts as an access, at most once per tenth of the time to live.
 void note_access(Memory::State& state, const Header& header);
 
-Result<void> check_patch(Memory::State& state, const HeaderPatch& patch) {
+// A policy that was stored when more was allowed may be replaced by one that is no larger.
+Result<void> check_size(Memory::State& state, const ConversationId& name, std::string_view policy) {
+    auto checked = check_policy_size(policy);
+    if (checked) return checked;
+    const auto header = state.store->head(name);
+    return header ? check_policy_size(policy, header->policy) : checked;
+}
+
+Result<void> check_patch(Memory::State& state, const ConversationId& name,
+                         const HeaderPatch& patch) {
     if (patch.policy && !patch.policy->empty()) {
+        PAL_CHECK(check_size(state, name, *patch.policy));
         PAL_TRY(policy, state.policies->read(*patch.policy));
         (void)policy;
     }
@@ -166,7 +176,7 @@ std::string Memory::metrics() const {
 Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& header,
                               const WriteOptions& write) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(*state_, header));
+    PAL_CHECK(check_patch(*state_, name, header));
     Batch batch;
     batch.key = write.key;
     batch.digest = digest_of("create", name.id, header);
@@ -184,7 +194,7 @@ Result<Header> Memory::create(const ConversationId& name, const HeaderPatch& hea
 
 Result<Written> Memory::append(const ConversationId& name, const AppendRequest& request) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(*state_, request.header));
+    PAL_CHECK(check_patch(*state_, name, request.header));
     PAL_TRY(said, read_said(request.messages, request.format, *state_->tokenizer,
                             state_->message_bytes_max));
     if (said.empty() && request.header.empty() && request.notes.empty())
@@ -211,7 +221,7 @@ Result<Header> Memory::patch(const ConversationId& name, const HeaderPatch& head
                              std::optional<std::uint64_t> expected_revision,
                              std::optional<Seq> expected_end) {
     PAL_CHECK(check_name(name));
-    PAL_CHECK(check_patch(*state_, header));
+    PAL_CHECK(check_patch(*state_, name, header));
     Batch batch;
     batch.if_absent = IfAbsent::fail;
     batch.expected_revision = expected_revision;

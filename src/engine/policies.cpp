@@ -36,6 +36,7 @@ Result<std::shared_ptr<const Policy>> Policies::read(std::string_view text) {
 
 Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
     levels.server = server_;
+    PAL_CHECK(check_policy_size(levels.request));  // The others stand already.
     const std::string_view text = choose_policy(levels);
     if (text.empty()) return PolicyInForce{};
     PAL_TRY(policy, read(text));

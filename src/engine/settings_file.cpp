@@ -263,7 +263,7 @@ bool take_agent_field(std::string_view key, const toml::node& node, AgentSpec& a
     if (key == "memory_strategy") {
         const auto* table = node.as_table();
         agent.policy = table ? json_of_table(*table) : node.value_exact<std::string>().value_or("");
-        return parse_policy(agent.policy).has_value();
+        return check_policy_size(agent.policy) && parse_policy(agent.policy);
     }
     if (key != "model" && key != "system_prompt") return false;
     std::string& field = key == "model" ? agent.model : agent.system_prompt;

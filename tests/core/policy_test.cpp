@@ -377,15 +377,16 @@ TEST(policy, an_error_names_the_whole_path_of_its_field) {
               R"("recall.tokens" must be a whole number, 0 or more; it is -1)");
 }
 
-TEST(policy, is_refused_when_it_has_more_than_a_plan_should_read) {
-    const auto list = [](const char* element, std::size_t count) {
-        std::string json = "[";
-        for (std::size_t i = 0; i < count; ++i) json += (i == 0 ? "" : ",") + std::string(element);
-        return json + "]";
-    };
+std::string list(const char* element, std::size_t count) {
+    std::string json = "[";
+    for (std::size_t i = 0; i < count; ++i) json += (i == 0 ? "" : ",") + std::string(element);
+    return json + "]";
+}
+
+TEST(policy, is_refused_where_it_is_given_when_it_has_more_than_a_plan_should_read) {
     const auto param = [](const std::string& policy) {
-        const auto parsed = parse_policy(policy);
-        return parsed ? std::string("accepted") : parsed.error().param;
+        const auto checked = check_policy_size(policy);
+        return checked ? std::string("accepted") : checked.error().param;
     };
     const auto with = [](const std::string& field, const std::string& value) {
         return "{\"passes\":[{\"pass\":\"fail\"}],\"" + field + "\":" + value + "}";
@@ -404,8 +405,28 @@ TEST(policy, is_refused_when_it_has_more_than_a_plan_should_read) {
     EXPECT_EQ(param("{\"mode\":\"compact\",\"exclude_tools\":" + list("\"t\"", 1025) + "}"),
               "exclude_tools");
     EXPECT_EQ(param(with("name", "\"" + std::string(65'536, 'x') + "\"")), "policy");
-    EXPECT_EQ(parse_policy("{\"passes\":" + list(pass, 65) + "}").error().message,
+    EXPECT_EQ(check_policy_size("{\"passes\":" + list(pass, 65) + "}").error().message,
               "the list has 65 entries; in a policy it may have 64");
+}
+
+TEST(policy, that_stands_above_the_limits_is_read_and_may_be_replaced_by_one_as_large) {
+    const auto passes = [](std::size_t count) {
+        return R"({"passes":)" + list(R"({"pass":"fail"})", count) + "}";
+    };
+    const auto named = [](std::size_t bytes) {
+        return R"({"passes":[{"pass":"fail"}],"name":")" + std::string(bytes, 'x') + "\"}";
+    };
+    for (const std::string& policy : {passes(70), named(70'000)}) {
+        EXPECT_TRUE(parse_policy(policy));
+        EXPECT_TRUE(expand_policy(policy));
+        EXPECT_TRUE(patch_strategy(policy, R"({"target":0})"));
+    }
+    EXPECT_TRUE(check_policy_size(passes(70), passes(70)));
+    EXPECT_TRUE(check_policy_size(passes(65), passes(70)));
+    EXPECT_FALSE(check_policy_size(passes(71), passes(70)));
+    EXPECT_TRUE(check_policy_size(named(70'000), named(70'000)));
+    EXPECT_FALSE(check_policy_size(named(70'001), named(70'000)));
+    EXPECT_FALSE(check_policy_size(passes(70), named(70'000)));
 }
 
 TEST(policy, the_seeds_other_names_mean_the_same) {

@@ -1,0 +1,55 @@
+// A policy that was stored when larger ones were allowed goes on; what is given is checked.
+#include "support/engine.h"
+
+namespace palimpsest {
+namespace {
+
+using namespace testing_support;
+
+// That many passes that do nothing, and one that keeps the last message.
+std::string policy_of(std::size_t passes) {
+    std::string json = R"({"triggers":{"messages":3},"passes":[)";
+    for (std::size_t n = 1; n < passes; ++n) json += R"({"pass":"clear_media"},)";
+    return json + R"({"pass":"keep_last","messages":1}]})";
+}
+
+Memory talk_under(const std::string& policy) {
+    auto store = memory_store();
+    EXPECT_TRUE(store->append(alice, {.patch = {.policy = policy}}));
+    return Memory(std::move(store));
+}
+
+Result<Begun> say(Memory& memory, const std::string& policy = {}) {
+    const std::string said = "[" + user("one") + "," + assistant("two") + "," + user("three") +
+                             "," + assistant("four") + "," + user("five") + "]";
+    return memory.begin(alice, {.messages = said, .policy = policy});
+}
+
+TEST(policy_size, of_a_stored_policy_stops_neither_its_conversation_nor_its_replacement) {
+    Memory memory = talk_under(policy_of(70));
+    const auto begun = say(memory);
+    ASSERT_TRUE(begun) << begun.error().message;
+    EXPECT_EQ(texts(begun->view), "five");
+    EXPECT_TRUE(memory.compact(alice, {.preview = true}));
+    EXPECT_TRUE(memory.fork(alice, bob));
+    EXPECT_TRUE(memory.patch(alice, {.title = "still here"}));
+    EXPECT_FALSE(memory.patch(alice, {.policy = policy_of(71)})) << "larger than before";
+    EXPECT_TRUE(memory.patch(alice, {.policy = policy_of(69)}));
+    EXPECT_TRUE(memory.patch(alice, {.policy = policy_of(2)}));
+    EXPECT_FALSE(memory.patch(alice, {.policy = policy_of(69)}));
+}
+
+TEST(policy_size, of_a_policy_that_is_given_is_checked_wherever_it_is_given) {
+    const std::string large = policy_of(65);
+    Memory memory = talk_under(policy_of(2));
+    const auto param = [](const auto& done) { return done ? "accepted" : done.error().param; };
+    EXPECT_EQ(param(say(memory, large)), "passes");
+    EXPECT_EQ(param(memory.patch(alice, {.policy = large})), "passes");
+    EXPECT_EQ(param(memory.create(bob, {.policy = large})), "passes");
+    EXPECT_EQ(param(memory.compact(alice, {.policy = large})), "passes");
+    EXPECT_EQ(param(memory.view(alice, {.policy = large})), "passes");
+    EXPECT_EQ(param(memory.put_agent("t", {.key = "a", .policy = large})), "passes");
+}
+
+}  // namespace
+}  // namespace palimpsest
