@@ -92,6 +92,8 @@ public:
         for (; !open_.empty(); open_.pop_front()) PAL_CHECK(look_at(open_.front()));
         return std::move(out_);
     }
+    // All whose views may show words of what was found.
+    const std::set<ConversationId>& sharers() const { return sharers_; }
 
 private:
     struct Place {
@@ -108,6 +110,7 @@ private:
         PAL_TRY(body, scrubbed_body(*state_.tokenizer, entry));
         PAL_TRY(sharers, sharers_of(store_, place.owner, place.seq));
         for (const Header& log : sharers) {
+            sharers_.insert(log.name);
             PAL_CHECK(add_edits(log, place.seq, std::get<MessageEntry>(body)));
             PAL_CHECK(add_quoting(log, place.seq));
         }
@@ -147,6 +150,7 @@ private:
     std::deque<Place> open_;
     std::set<std::pair<LogId, Seq>> seen_;
     std::map<LogId, std::vector<Quoting>> quoting_;
+    std::set<ConversationId> sharers_;
     std::vector<Replacement> out_;
 };
 
@@ -159,11 +163,14 @@ Result<void> Memory::scrub(const ConversationId& name, const std::vector<Seq>& m
     // The first step moves the epoch, so no edit or quotation that was planned before it can be
     // written after it; what slipped in between is found by looking again.
     for (bool first = true;; first = false) {
-        PAL_TRY(replacements, ScrubSearch(*state_).find(header, messages, first));
+        ScrubSearch search(*state_);
+        PAL_TRY(replacements, search.find(header, messages, first));
         if (replacements.empty()) return {};
         PAL_CHECK(state_->store->scrub(replacements));
-        state_->hot->drop(name);
-        state_->measures->drop(name);
+        for (const ConversationId& sharer : search.sharers()) {
+            state_->hot->drop(sharer);
+            state_->measures->drop(sharer);
+        }
         // The messages lie in one log of the lineage each; their words go with them.
         for (const Replacement& replacement : replacements)
             PAL_CHECK(state_->index->remove(name.tenant, replacement.log));

@@ -297,6 +297,24 @@ TEST(scrub, removes_the_words_everywhere_and_keeps_the_position) {
     EXPECT_EQ(memory.head(alice)->end, Seq{6});
 }
 
+TEST(scrub, leaves_no_words_in_the_views_that_are_kept_of_forks) {
+    auto words = std::make_shared<const std::string>(user("secret"));
+    const std::weak_ptr<const std::string> kept = words;
+    auto store = memory_store();
+    auto said = read_message(FormatId::openai_chat, Bytes(words, *words));
+    ASSERT_TRUE(store->append(alice, {.entries = {{MessageEntry{.message = *said}, {}}}}));
+    said = fail(ErrorCode::not_found, "gone");
+    words.reset();
+    Memory memory(std::move(store));
+    const ConversationId carol{"t", "carol"};
+    ASSERT_TRUE(memory.fork(alice, bob));
+    ASSERT_TRUE(memory.fork(bob, carol));
+    for (const ConversationId& one : {alice, bob, carol}) ASSERT_TRUE(memory.view(one));
+    ASSERT_FALSE(kept.expired());
+    ASSERT_TRUE(memory.scrub(bob, {Seq{1}}));
+    EXPECT_TRUE(kept.expired());
+}
+
 TEST(scrub, counts_the_words_that_stand_for_a_summary_that_went) {
     Memory memory = talk({"one", "secret", "three", "four"});
     ASSERT_TRUE(splice(memory, {fold(1, 3, "the secret summary")}));
