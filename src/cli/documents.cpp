@@ -21,12 +21,21 @@ std::vector<InputDocument> lines_of(std::string_view text) {
     return documents;
 }
 
+bool are_documents(const std::vector<InputDocument>& lines, std::string_view text) {
+    if (lines.size() < 2) return false;
+    if (parse_json(lines.front().json)) return true;
+    if (parse_json(text)) return false;
+    return std::ranges::any_of(lines, [](const InputDocument& line) {
+        const auto read = parse_json(line.json);
+        return read && (read->root().is_object() || read->root().is_array());
+    });
+}
+
 }  // namespace
 
 std::vector<InputDocument> split_documents(std::string_view text, bool lines) {
     std::vector<InputDocument> each = lines_of(text);
-    const bool several = each.size() > 1 && parse_json(each.front().json).has_value();
-    if (lines || several) return each;
+    if (lines || are_documents(each, text)) return each;
     return {{0, text}};
 }
 

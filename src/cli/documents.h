@@ -16,8 +16,9 @@ struct InputDocument {
     std::string place() const { return line > 0 ? "line " + std::to_string(line) + ", " : ""; }
 };
 
-// With `lines`, or when the first line is JSON by itself and more lines follow: one per line that
-// is not blank. Views into `text`.
+// With `lines`, or when there are more lines than one and the first is JSON by itself (or the whole
+// is none and any line is an object or a list by itself): one per line that is not blank. Views
+// into `text`.
 std::vector<InputDocument> split_documents(std::string_view text, bool lines);
 
 // The file that is the command's only argument (or standard input), read before the command runs.

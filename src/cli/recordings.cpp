@@ -75,6 +75,7 @@ private:
 
 Result<std::vector<Recording>> read_recordings(std::string_view text, FormatId format,
                                                const Tokenizer& tokenizer) {
+    if (text.find_first_not_of(" \t\r\n") == text.npos) return std::vector<Recording>();
     Reader reader(format, tokenizer);
     for (const InputDocument& document : split_documents(text, false)) {
         auto added = reader.add(document.json);

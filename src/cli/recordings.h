@@ -15,7 +15,8 @@ struct Recording {
 
 // One JSON text or one for each line: a list or a request is a conversation; lines that hold one
 // message each, bare, wrapped as {"at","message"} or as `export` and `log --json` write them, are
-// together one, and what `export` writes first begins another. Errors name the line.
+// together one, and what `export` writes first begins another; a blank text holds none. Errors name
+// the line.
 Result<std::vector<Recording>> read_recordings(std::string_view text, FormatId format,
                                                const Tokenizer& tokenizer);
 

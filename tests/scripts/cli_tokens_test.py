@@ -45,6 +45,24 @@ class Tokens(PalTest):
         self.assertGreater(told(json.dumps(said))["cached_tokens"], 0)
         self.assertEqual(told(shapes["export"] * 2)["conversations"], 2)
 
+    def test_simulate_takes_an_empty_recording_and_names_the_line_that_is_broken(self):
+        with open(self.path("empty.jsonl"), "w"):
+            pass
+        with open(self.path("two.json"), "w") as file:
+            json.dump([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], file)
+        files = (self.path("empty.jsonl"), self.path("two.json"))
+        row = json.loads(self.ok("simulate", "--json", "--policy", "none", *files).out)
+        self.assertEqual(row["conversations"], 1)
+        good = '[{"role":"user","content":"a"}]\n'
+        for text, place in (('{"bad\n' + good, "line 1, "), (good + '{"bad\n', "line 2, ")):
+            told = self.pal("simulate", "--policy", "none", stdin=text)
+            self.assertNotEqual(told.status, 0)
+            self.assertIn("-: " + place, told.err)
+        whole = json.dumps([{"role": "user", "content": "a"}], indent=1)
+        told = self.pal("simulate", "--policy", "none", stdin=whole[:-2])
+        self.assertNotEqual(told.status, 0)
+        self.assertNotIn("line", told.err)
+
     def test_a_request_is_counted_by_the_model_that_it_names(self):
         body = {"messages": [{"role": "user", "content": "\u043f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440"}]}
         named = self.pal("count", "--format=openai_chat", stdin=json.dumps(body | {"model": "gpt-4-0613"})).out
