@@ -368,7 +368,7 @@ Result<std::string> expand_policy(std::string_view json) {
         return fail(ErrorCode::invalid_request,
                     "a policy must be a JSON object or the name of a preset", "policy");
     if (is_strategy(root)) return general_of_strategy(root);
-    return std::string(json);
+    return without_strategy_nulls(root);
 }
 
 Result<Policy> parse_policy(std::string_view json, const Extensions& extensions) {

@@ -60,7 +60,11 @@ constexpr Alias aliases[] = {
     {"exclude_tools", "compact_exclude_tools"},
     {"include_tools", "compact_include_tools"},
 };
-constexpr std::string_view general_fields[] = {"triggers", "passes", "target", "protect"};
+// Those that are no fields of a strategy, too.
+constexpr std::string_view general_fields[] = {
+    "name",     "triggers",          "passes",  "last_resort",   "target",
+    "min_gain", "pays_within_calls", "protect", "window_tokens", "reply_tokens",
+    "injection"};
 constexpr std::string_view modes[] = {"none", "trim", "summarize", "compact"};
 
 const Field* find_field(std::string_view name) {
@@ -77,6 +81,12 @@ std::string_view field_name(std::string_view name) {
 bool names_field(const JsonValue& object, std::string_view name) {
     for (const JsonMember member : object.members())
         if (field_name(member.key) == field_name(name)) return true;
+    return false;
+}
+
+bool has_value(const JsonValue& object) {
+    for (const JsonMember member : object.members())
+        if (!member.value.is_null()) return true;
     return false;
 }
 
@@ -114,7 +124,10 @@ std::string_view complaint(FieldKind kind, const JsonValue& value) {
 Result<void> check_fields(const JsonValue& object) {
     for (const JsonMember member : object.members()) {
         const std::string name(member.key);
-        if (std::ranges::find(general_fields, member.key) != std::end(general_fields))
+        const bool general =
+            std::ranges::find(general_fields, member.key) != std::end(general_fields);
+        if (general && member.value.is_null()) continue;
+        if (general)
             return fail(ErrorCode::invalid_request,
                         "\"" + name +
                             "\" belongs to the general form of a policy and cannot stand beside "
@@ -241,8 +254,10 @@ void write_injection(JsonWriter& out, const Strategy& in) {
 bool is_strategy(const JsonValue& object) {
     if (object.size() == 0) return true;
     // "strategy" is a name of "mode" here and a word for reports in the general form.
+    const bool says_something = has_value(object);
     bool only_fields = true, only_shared = true;
     for (const JsonMember member : object.members()) {
+        if (says_something && member.value.is_null()) continue;
         const bool shared = member.key == "summarizer_model" || member.key == "recall";
         if (!shared && find_field(member.key)) return true;
         only_fields &= find_field(field_name(member.key)) != nullptr;
@@ -263,8 +278,10 @@ Result<std::string> with_usual_names(const JsonValue& object) {
     JsonWriter out(json);
     out.begin_object();
     for (const JsonMember member : object.members()) {
+        if (member.value.is_null()) continue;
         const std::string_view name = field_name(member.key);
-        if (name != member.key && object.find(name))
+        const auto usual = object.find(name);
+        if (name != member.key && usual && !usual->is_null())
             return fail(ErrorCode::invalid_request,
                         "\"" + std::string(member.key) + "\" is another name of \"" +
                             std::string(name) + "\"; give one of them",
@@ -273,6 +290,20 @@ Result<std::string> with_usual_names(const JsonValue& object) {
     }
     out.end_object();
     return json;
+}
+
+std::string without_strategy_nulls(const JsonValue& general) {
+    std::string json;
+    JsonWriter out(json);
+    out.begin_object();
+    bool changed = false;
+    for (const JsonMember member : general.members()) {
+        const bool absent = member.value.is_null() && find_field(field_name(member.key));
+        changed |= absent;
+        if (!absent) out.key(member.key).raw(member.value.raw());
+    }
+    out.end_object();
+    return changed ? json : std::string(general.raw());
 }
 
 Result<std::string> general_of_strategy(const JsonValue& given) {

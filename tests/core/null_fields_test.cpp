@@ -33,6 +33,26 @@ TEST(policy, null_is_absent_in_every_field) {
     }
 }
 
+TEST(policy, null_is_absent_beside_the_fields_of_the_other_form) {
+    const auto expanded = [](const char* policy) {
+        const auto general = parse_policy(policy) ? expand_policy(policy) : std::string();
+        return general ? *general : general.error().message;
+    };
+    EXPECT_EQ(expanded(R"({"mode":null,"passes":[{"pass":"fail"}],"token_budget":null})"),
+              R"({"passes":[{"pass":"fail"}]})");
+    for (const char* field : {"name", "triggers", "passes", "last_resort", "target", "min_gain",
+                              "pays_within_calls", "protect", "window_tokens", "reply_tokens",
+                              "injection", "token_budget", "strategy", "recall"})
+        EXPECT_EQ(expanded((R"({"mode":"compact",")" + std::string(field) + "\":null}").c_str()),
+                  expanded(R"({"mode":"compact"})"))
+            << field;
+    EXPECT_EQ(expanded(R"({"mode":null})"), expanded("{}"));
+    EXPECT_FALSE(parse_policy(R"({"mode":"compact","passes":[]})"));
+    EXPECT_FALSE(parse_policy(R"({"mode":"compact","target":5})"));
+    EXPECT_FALSE(parse_policy(R"({"mode":"compact","nonsense":null})"));
+    EXPECT_FALSE(parse_policy(R"({"passes":[{"pass":"fail"}],"nonsense":null})"));
+}
+
 TEST(policy, triggers_that_are_null_fire_nothing_and_leave_the_others) {
     const auto policy = parse_policy(
         R"({"passes":[{"pass":"drop_oldest"}],"triggers":{"hard":null,"soft":{"tokens":9}}})");
