@@ -54,7 +54,10 @@ Result<int> run_compact_file(Invocation& call, std::string policy) {
     PAL_TRY(done, compact_document(json, options));
     if (const auto report = call.arguments.get("report"))
         PAL_CHECK(write_report_file(*report, plan_report(done.plan)));
-    if (call.arguments.has("explain")) explain(done.plan);
+    if (call.arguments.has("explain"))
+        explain(done.plan);
+    else if (!done.plan.edits.empty() && !done.plan.little_room.empty())
+        std::fprintf(stderr, "%s\n", done.plan.little_room.c_str());
     for (const std::string& repair : done.repairs)
         std::fprintf(stderr, "repaired: %s\n", printable(repair).c_str());
     if (done.open_end)

@@ -283,7 +283,11 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
             enough
                 ? "the policy's last_resort leaves " + std::to_string(plan.used_after) + " tokens"
                 : "what must stay takes " + std::to_string(plan.floor) + " tokens";
-        plan.explanation += ", the limit is " + std::to_string(plan.limit);
+        const bool by_answer = !plan.little_room.empty() && plan.floor <= budget.window / 2;
+        plan.explanation +=
+            ", the limit is " + std::to_string(plan.limit) + "; " +
+            (by_answer ? plan.little_room
+                       : "unpin something, send fewer tools, or use a model with a larger window");
     } else if (plan.edits.empty()) {
         plan.outcome =
             outline.not_enough ? PlanOutcome::not_enough_history : PlanOutcome::no_progress;
@@ -299,6 +303,14 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
         plan.outcome = PlanOutcome::done;
         plan.explanation = numbers_in_words(plan);
     }
+}
+
+// Where the answer alone is why there is little room: a usual one leaves half of the window.
+std::string little_room(const Budget& asked, const Budget& budget) {
+    if (budget.window == 0 || budget.reply <= budget.window / 2) return {};
+    return std::string(asked.reply > 0 ? "max_tokens " : "reply_tokens ") +
+           std::to_string(budget.reply) + " leaves " + std::to_string(budget.limit()) +
+           " of the window of " + std::to_string(budget.window) + ": ask for a shorter answer";
 }
 
 // One order for each fold that stands. What an earlier round folded a later one may have folded
@@ -327,10 +339,7 @@ std::string_view outcome_name(PlanOutcome outcome) {
 Error unreachable_error(std::uint64_t floor, std::string_view explanation) {
     const std::string why(explanation);
     if (floor == 0) return {ErrorCode::budget_unreachable, "the policy ends the turn: " + why, {}};
-    return {ErrorCode::budget_unreachable,
-            "the request cannot be made to fit: " + why +
-                "; unpin something, send fewer tools, or use a model with a larger window",
-            {}};
+    return {ErrorCode::budget_unreachable, "the request cannot be made to fit: " + why, {}};
 }
 
 std::uint64_t first_byte_of(std::span<const Item> items, std::size_t item) {
@@ -392,6 +401,7 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     plan.tokens_before = plan.tokens_after = input.occasion.totals.tokens;
     plan.used_before = plan.used_after = budget.used(input.occasion.totals);
     plan.limit = budget.limit();
+    plan.little_room = little_room(asked.occasion.budget, budget);
     if (due.level == Level::none) return plan;
     const auto target = choose_target(policy, due, input.occasion, plan.used_before);
     plan.target = target.value_or(0);

@@ -46,6 +46,7 @@ struct Plan {
     std::uint64_t floor = 0;       // unreachable: system, tools, pins, newest group and the like
     Seq first_changed = {};        // the first message that is sent otherwise; 0: none
     std::uint64_t first_byte = 0;  // where it begins in the items' raw bytes
+    std::string little_room = {};  // for people: how the answer takes most of the window
     std::string explanation = {};  // for people: why it came out so, with the numbers
     std::vector<Item> items = {};  // the view after it; only when done and asked for
 };

@@ -111,9 +111,11 @@ void set_numbers(Plan& plan, const PlanInput& input, std::span<const ItemFacts> 
 }
 
 std::string numbers_in_words(const Plan& plan) {
+    const bool tight = plan.used_before > plan.limit && !plan.little_room.empty();
     return "the request takes " + std::to_string(plan.used_before) + " tokens, " +
            std::to_string(plan.used_after) + " after; target " + std::to_string(plan.target) +
-           (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit));
+           (plan.limit == UINT64_MAX ? "" : ", limit " + std::to_string(plan.limit)) +
+           (tight ? "; " + plan.little_room : "");
 }
 
 bool pays(Plan& plan, const Policy& policy, const Occasion& occasion) {

@@ -41,11 +41,44 @@ TEST(reply_room, is_what_the_request_asks_for_also_when_that_is_most_of_the_wind
     }
 }
 
-TEST(reply_room, of_the_whole_window_cannot_be_had) {
+TEST(reply_room, of_the_whole_window_cannot_be_had_and_the_refusal_names_it) {
     const auto done = compact_document(
-        R"({"max_tokens":9000,"model":"gpt-4","messages":[)" + user("hi") + "]}", {});
+        R"({"max_tokens":8192,"model":"gpt-4","messages":[)" + user("hi") + "]}", {});
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ErrorCode::budget_unreachable);
+    EXPECT_TRUE(done.error().message.ends_with(
+        "the limit is 0; max_tokens 8192 leaves 0 of the window of 8192: ask for a shorter answer"))
+        << done.error().message;
+    Memory memory = open_memory();
+    const std::string said = "[" + user("hi") + "]";
+    const auto begun = memory.begin(alice, {.messages = said,
+                                            .model = "gpt-4",
+                                            .parameters = R"({"max_tokens":9000})",
+                                            .policy = "balanced"});
+    ASSERT_FALSE(begun);
+    EXPECT_TRUE(begun.error().message.ends_with(
+        "max_tokens 9000 leaves 0 of the window of 8192: ask for a shorter answer"))
+        << begun.error().message;
+}
+
+TEST(reply_room, that_leaves_little_of_the_window_is_told_beside_the_numbers) {
+    const auto told = [](const std::string& asked, const std::string& list) {
+        const auto done =
+            compact_document("{" + asked + R"("model":"gpt-4","messages":[)" + list + "]}",
+                             {.policy = std::string(drop_oldest)});
+        return done ? done->plan.explanation : done.error().message;
+    };
+    const std::string cause =
+        "; max_tokens 8000 leaves 192 of the window of 8192: ask for a "
+        "shorter answer";
+    EXPECT_TRUE(told(R"("max_tokens":8000,)", talk(9, 50)).ends_with(cause));
+    EXPECT_TRUE(told(R"("max_tokens":8000,)", talk(1, 500)).ends_with(cause));
+    // A usual answer would not make it fit.
+    std::string tool = R"("tools":[{"type":"function","function":{"name":"look","description":")";
+    for (int n = 0; n < 5000; ++n) tool += "word ";
+    tool += R"("}}],)";
+    EXPECT_TRUE(told(R"("max_tokens":8000,)" + tool, talk(1, 5)).contains("send fewer tools"));
+    EXPECT_FALSE(told(R"("max_tokens":1000,)", talk(49, 200)).contains("shorter"));
 }
 
 // Claude's requests name a limit, by default the model's largest: more than this policy's window.
