@@ -1,4 +1,5 @@
 // A policy that was stored when larger ones were allowed goes on; what is given is checked.
+#include "engine/policies.h"
 #include "support/engine.h"
 
 namespace palimpsest {
@@ -37,6 +38,17 @@ TEST(policy_size, of_a_stored_policy_stops_neither_its_conversation_nor_its_repl
     EXPECT_TRUE(memory.patch(alice, {.policy = policy_of(69)}));
     EXPECT_TRUE(memory.patch(alice, {.policy = policy_of(2)}));
     EXPECT_FALSE(memory.patch(alice, {.policy = policy_of(69)}));
+}
+
+TEST(policy_size, of_a_request_that_names_what_stands_is_that_of_what_stands) {
+    Policies policies({}, {});
+    const std::string large = policy_of(70);
+    EXPECT_FALSE(policies.choose({.request = large}));
+    EXPECT_FALSE(policies.choose({.request = large, .conversation = "balanced"}));
+    EXPECT_TRUE(policies.choose({.request = large, .conversation = large}));
+    EXPECT_TRUE(policies.choose({.request = large, .agent = large}));
+    EXPECT_TRUE(policies.choose({.conversation = large}));
+    EXPECT_TRUE(policies.choose({.agent = large}));
 }
 
 TEST(policy_size, of_a_policy_that_is_given_is_checked_wherever_it_is_given) {
