@@ -105,17 +105,25 @@ TEST(access, a_write_that_shows_what_is_stored_needs_a_key_that_may_read) {
                       one = conversations + "/a";
     server.ask("POST", one + "/messages", R"({"messages":[{"role":"user","content":"secret"}]})",
                bearer(writes));
-    const std::pair<std::string, std::string> asked[] = {
-        {one + "/begin", R"({"message":"and?"})"},
-        {one + "/compact?preview=1", R"({"policy":"balanced"})"},
-        {"/v1/chat/completions/chatcmpl-1", R"({"metadata":{}})"},
-        {"/v1/responses/resp_1/cancel", ""}};
-    for (const auto& [path, body] : asked) {
-        const Told told = server.ask("POST", path, body, bearer(writes));
+    const std::string theirs = "/v1/conversations/a";
+    const std::tuple<const char*, std::string, std::string> asked[] = {
+        {"POST", one + "/begin", R"({"message":"and?"})"},
+        {"POST", one + "/compact?preview=1", R"({"policy":"balanced"})"},
+        {"PATCH", one, R"({"metadata":{"k":"v"}})"},
+        {"PATCH", one + "/memory", R"({"reserve_output":100})"},
+        {"POST", one + "/fork", R"({"id":"b"})"},
+        {"POST", theirs, R"({"metadata":{"k":"v"}})"},
+        {"POST", theirs + "/fork", "{}"},
+        {"DELETE", theirs + "/items/msg_1", ""},
+        {"POST", "/v1/responses/compact", R"({"model":"m","previous_response_id":"resp_1"})"},
+        {"POST", "/v1/chat/completions/chatcmpl-1", R"({"metadata":{}})"},
+        {"POST", "/v1/responses/resp_1/cancel", ""}};
+    for (const auto& [method, path, body] : asked) {
+        const Told told = server.ask(method, path, body, bearer(writes));
         EXPECT_EQ(told.status(), 403) << path;
         EXPECT_EQ(told.error("message"), "this key may write; this needs read,write");
-        EXPECT_EQ(server.ask("POST", path, body, bearer(reads)).status(), 403) << path;
-        EXPECT_NE(server.ask("POST", path, body, bearer(both)).status(), 403) << path;
+        EXPECT_EQ(server.ask(method, path, body, bearer(reads)).status(), 403) << path;
+        EXPECT_NE(server.ask(method, path, body, bearer(both)).status(), 403) << path;
     }
 }
 
