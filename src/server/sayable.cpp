@@ -9,15 +9,20 @@
 namespace palimpsest {
 namespace {
 
+// White space alone is a message to some formats and none to others: render() knows.
+bool has_words(std::string_view text) {
+    return text.find_first_not_of(" \t\n\r\v\f") != text.npos;
+}
+
 // The usual case, known without reading: somebody says something.
 bool is_plainly_said(JsonValue message) {
     const auto role = message.find("role");
     const auto content = message.find("content");
     if (!role || role->string() != "user" || !content) return false;
-    if (content->is_string()) return !content->string().empty();
+    if (content->is_string()) return has_words(content->string());
     for (const JsonValue part : content->elements()) {
         const auto text = part.find("text");
-        if (text && text->is_string() && !text->string().empty()) return true;
+        if (text && text->is_string() && has_words(text->string())) return true;
     }
     return false;
 }

@@ -86,6 +86,35 @@ TEST(sayable, what_has_no_form_for_a_model_of_another_format_is_refused_by_its_t
     }
 }
 
+// Anthropic has no form for it: the model would be asked to go on with its own answer.
+TEST(sayable, white_space_alone_is_refused_where_the_model_could_not_be_told) {
+    Gateway gateway(FormatId::anthropic, {says(FormatId::anthropic, "yes")});
+    gateway.message(R"({"role":"user","content":"hi"})", in_alice);
+    for (const std::string content :
+         {R"("  ")", R"("\n")", R"([{"type":"text","text":" "},{"type":"text","text":"\t"}])"}) {
+        const std::string said = R"({"role":"user","content":)" + content + "}";
+        for (const Told& told :
+             {gateway.message(said, in_alice), gateway.chat(said, in_alice),
+              gateway.post("/api/v1/chat",
+                           R"({"conversation_id":"alice","messages":[)" + said + "]}"),
+              gateway.post("/api/v1/chat", R"({"conversation_id":"alice","message":" "})"),
+              gateway.post("/v1/responses",
+                           R"({"model":"m","conversation":"alice","input":" "})")}) {
+            EXPECT_EQ(told.status(), 400) << content;
+            EXPECT_TRUE(told.error("message").contains("nothing new")) << told.error("message");
+        }
+    }
+    EXPECT_EQ(messages_of(gateway, "alice"), 2u);
+    EXPECT_EQ(gateway.upstream.requests().size(), 1u);
+}
+
+TEST(sayable, white_space_alone_reaches_a_model_of_a_format_that_takes_it) {
+    Gateway gateway(chat_format, {says(chat_format, "yes"), says(chat_format, "what?")});
+    gateway.chat(R"({"role":"user","content":"hi"})", in_alice);
+    EXPECT_EQ(chat_text(gateway.chat(R"({"role":"user","content":" "})", in_alice)), "what?");
+    EXPECT_EQ(gateway.sent(1).root().find("messages")->size(), 3u);
+}
+
 TEST(sayable, what_cannot_be_said_leaves_no_conversation_behind) {
     Gateway gateway(FormatId::anthropic, {});
     for (const std::string items :
