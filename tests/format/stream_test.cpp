@@ -51,6 +51,18 @@ std::string said(const std::vector<Message>& messages) {
 
 }  // namespace
 
+// The clients' types require both of them in a part of a text, with the item, before and after.
+TEST(stream, a_text_of_responses_has_its_annotations_and_logprobs) {
+    const std::string bytes = written(FormatId::openai_responses);
+    std::size_t texts = 0;
+    for (std::size_t at = 0; (at = bytes.find(R"("type":"output_text")", at)) != bytes.npos; ++at) {
+        const std::string part = bytes.substr(at, bytes.find('}', at) - at);
+        EXPECT_TRUE(part.ends_with(R"("annotations":[],"logprobs":[])")) << part;
+        ++texts;
+    }
+    EXPECT_EQ(texts, 4u) << "part added and done, item done, response completed";
+}
+
 TEST(stream, what_a_writer_writes_a_reader_reads_however_it_is_cut) {
     for (const FormatId format : formats) {
         const std::string bytes = written(format);

@@ -81,6 +81,7 @@ private:
         if (open_ == Open::text) {
             out.field("type", "output_text").field("text", text_);
             out.key("annotations").begin_array().end_array();
+            out.key("logprobs").begin_array().end_array();
         } else if (open_ == Open::refusal) {
             out.field("type", "refusal").field("refusal", text_);
         } else {
