@@ -1,6 +1,7 @@
 #include "server/response_log.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -129,12 +130,12 @@ void ResponseLog::stop() {
 std::shared_ptr<LiveResponse> ResponseLog::open(const std::string& id, LiveOptions options) {
     auto live = std::make_shared<LiveResponse>(id, options);
     Kept record{.live = live, .begun = system_now()};
+    if (find(id) || (options.kept && !claim(record))) return nullptr;
     {
         const std::scoped_lock lock(mutex_);
         if (!live_.emplace(id, live).second) return nullptr;
         if (stopping_) live->stop();
     }
-    if (options.kept) announce(record);
     keeper_.add(
         [this, record = std::move(record)](bool last) mutable { return look(record, last); });
     return live;
@@ -258,6 +259,15 @@ void ResponseLog::drop(const LogId& log) {
         if (id.starts_with(prefix)) live->drop();
 }
 
+// False: another server was faster. A store that does not answer stops nobody.
+bool ResponseLog::claim(Kept& kept) {
+    if (alone_) return true;
+    kept.renewed = system_now();
+    const auto claimed = store_.put_record(
+        {.key = running_key(kept.live->id()), .value = "{}", .expected = 0, .ttl = announced_for});
+    return claimed || claimed.error().code != ErrorCode::conflict;
+}
+
 void ResponseLog::announce(Kept& kept) {
     if (alone_) return;
     kept.renewed = system_now();
@@ -279,18 +289,17 @@ bool ResponseLog::keep_events(Kept& kept) {
     return !live.wait(SIZE_MAX, Duration::zero()).ended;
 }
 
-// What an attempt that died kept of its stream: this one begins another.
-void ResponseLog::forget_events(const LiveResponse& live) {
+// What an attempt that died kept of its stream: this one begins another. False: nothing.
+bool ResponseLog::forget_events(const LiveResponse& live) {
     for (std::size_t chunk = 0;; ++chunk) {
         const auto old = kept_events(live.id(), live.options().epoch, chunk);
-        if (!old || !*old) return;
+        if (!old || !*old) return chunk > 0;
         (void)store_.put_record({.key = {tenant_, std::string(event_space),
                                          chunk_key(live.id(), live.options().epoch, chunk)}});
     }
 }
 
 bool ResponseLog::keep_piece(Kept& kept, std::string_view bytes) {
-    if (kept.chunks == 0) forget_events(*kept.live);
     for (; !bytes.empty(); bytes.remove_prefix(std::min(chunk_bytes_max, bytes.size()))) {
         const std::string chunk(bytes.substr(0, chunk_bytes_max));
         const RecordKey key{tenant_, std::string(event_space),
@@ -305,6 +314,9 @@ bool ResponseLog::keep_piece(Kept& kept, std::string_view bytes) {
 }
 
 bool ResponseLog::look(Kept& kept, bool last) {
+    // Whoever waits for a sign may follow it from then on.
+    if (!std::exchange(kept.clean, true) && kept.live->options().kept && forget_events(*kept.live))
+        announce(kept);
     if (!keep_events(kept) || last) {
         settle(kept);
         return false;

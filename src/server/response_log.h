@@ -6,8 +6,10 @@
 // record says that the response is being made; without it and without an answer in the log the
 // process that made it is gone. Whoever is told the id before the answer can ask another server at
 // once, so the record is there before that; what is answered in one piece and over in a moment has
-// none. Where this process holds the store alone there are no other servers: no record is written,
-// and none is believed, for it is of a process that died.
+// none. Of several servers that would make one whose events are kept, the first to write the record
+// does; what an attempt that died kept of its stream is gone when the record is renewed. Where this
+// process holds the store alone there are no other servers: no record is written, and none is
+// believed, for it is of a process that died.
 //
 // Records: space "responses", ID: it is being made (15 s, renewed every second in the background,
 // else every five). "response_events", ID/EPOCH/NUMBER: bytes of its stream, under the epoch of the
@@ -97,7 +99,7 @@ public:
     ResponseLog& operator=(const ResponseLog&) = delete;
 
     // Announces a response of this process: one whose events are kept before this returns. Null: it
-    // is being made here already.
+    // is being made here already, or, where its events are kept, another server says so first.
     std::shared_ptr<LiveResponse> open(const std::string& id, LiveOptions options);
     // With a failure nothing of it was told: the next attempt may begin at once.
     void close(const std::shared_ptr<LiveResponse>& live, std::optional<Error> failure = {});
@@ -134,14 +136,16 @@ private:
         std::shared_ptr<LiveResponse> live = {};
         std::size_t written = 0, chunks = 0;
         Time begun = {}, renewed = {}, asked = {};
+        bool clean = false;  // nothing is left of an attempt that died
     };
     // On the keeper's thread. False: it has ended and all of it is kept.
     bool look(Kept& kept, bool last);
     bool keep_events(Kept& kept);
     bool keep_piece(Kept& kept, std::string_view bytes);
-    void forget_events(const LiveResponse& live);
+    bool forget_events(const LiveResponse& live);
     RecordKey running_key(const std::string& id) const;
     Result<std::optional<Record>> sign_of(const std::string& id);
+    bool claim(Kept& kept);
     void announce(Kept& kept);
     void settle(const Kept& kept);
 

@@ -299,14 +299,14 @@ Result<RouteReply> start_background(Call& call, const std::shared_ptr<ResponseTu
 }
 
 // Where another server is known to live and to go on with it: whoever does not wait for the whole
-// answer is told what there is of it. Only a repeat can be under way elsewhere.
+// answer is told what there is of it.
 enum class Elsewhere : std::uint8_t { nobody, goes_on, ended };
 
 // One whose server died is made here, from its beginning: that server has ended it, too.
 // Who polls for one in the background is told of it at once.
 Result<Elsewhere> look_elsewhere(Call& call, const std::string& id, bool whole) {
     ResponseLog& log = *call.site.responses;
-    if (call.key.empty() || log.find(id)) return Elsewhere::nobody;
+    if (log.find(id)) return Elsewhere::nobody;
     PAL_TRY(running, log.is_running(id));
     if (!running) return Elsewhere::nobody;
     if (whole) {
@@ -317,6 +317,31 @@ Result<Elsewhere> look_elsewhere(Call& call, const std::string& id, bool whole) 
     const Hurry hurry = is_true(call, "stream") ? Hurry::none : Hurry::trusts_fresh;
     PAL_TRY(lives, log.await_sign(id, hurry, call.out->stop()));
     return lives ? Elsewhere::goes_on : Elsewhere::ended;
+}
+
+// Whether this request makes it; else it is there already, or somebody makes it. Only a repeat can
+// be under way elsewhere; of several that find nobody, the one that is announced first makes it,
+// and the others look again.
+Result<bool> take_on(Call& call, const ResponseInput& said, ResponseTurn& turn) {
+    const std::string& id = turn.state.id;
+    const bool background = is_true(call, "background"), stream = is_true(call, "stream");
+    ResponseLog& log = *call.site.responses;
+    for (bool again = false;; again = true) {
+        auto elsewhere = Elsewhere::nobody;
+        if (again || !call.key.empty()) {
+            PAL_TRY(found, look_elsewhere(call, id, !background && !stream));
+            elsewhere = found;
+        }
+        if (elsewhere == Elsewhere::goes_on) return false;
+        if (again || elsewhere == Elsewhere::ended) {
+            PAL_TRY(begun, begin_response(call, said, turn));
+            turn.begun = std::move(begun);
+        }
+        if (turn.begun.already) return false;
+        turn.live = log.open(id, {background || stream, background, turn.begun.view.header.epoch});
+        if (turn.live) return true;
+        if (log.find(id) || said.key.empty()) return false;
+    }
 }
 
 // Whether the items may begin with what a step of a tool loop said before, see docs/GATEWAY.md.
@@ -370,21 +395,13 @@ Result<RouteReply> answer_said(Call& call, ResponseInput said, ResponseTurn turn
     said.policy = std::move(policy);
     auto first = begin_response(call, said, turn);
     if (!first) return std::unexpected(blame_input(std::move(first).error(), call));
-    Begun begun = *std::move(first);
+    const Begun& begun = turn.begun = *std::move(first);
     turn.state.id = position_id(response_prefix, begun.log, begun.turn);
     turn.state.conversation = begun.name.id;
     turn.warnings.insert(turn.warnings.end(), begun.warnings.begin(), begun.warnings.end());
     const bool background = is_true(call, "background"), stream = is_true(call, "stream");
-    PAL_TRY(elsewhere, look_elsewhere(call, turn.state.id, !background && !stream));
-    if (elsewhere == Elsewhere::ended) {
-        PAL_TRY(ended, begin_response(call, said, turn));
-        begun = std::move(ended);
-    }
-    if (begun.already || elsewhere == Elsewhere::goes_on) return answer_again(call, turn);
-    turn.begun = std::move(begun);
-    turn.live = call.site.responses->open(
-        turn.state.id, {background || stream, background, turn.begun.view.header.epoch});
-    if (!turn.live) return answer_again(call, turn);
+    PAL_TRY(makes, take_on(call, said, turn));
+    if (!makes) return answer_again(call, turn);
     if (!background && !stream) return answer_whole(call, turn);
     if (!background) return stream_whole(call, turn);
     return start_background(call, std::make_shared<ResponseTurn>(std::move(turn)));

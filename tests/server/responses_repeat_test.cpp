@@ -123,6 +123,36 @@ TEST(responses_repeat, of_a_stream_that_another_server_makes_gets_that_one) {
     EXPECT_EQ(site.upstream.requests().size(), 1U);
 }
 
+TEST(responses_repeat, of_one_whose_server_died_get_one_answer_from_all_servers) {
+    Servers site;
+    const std::string id = left_by_a_dead_server(site, streamed, 300);
+    UpstreamReply held = chat_stream({"one ", "answer"});
+    held.hold_at = held.body.size() - 20;
+    site.upstream.add(held);
+    site.upstream.add(chat_stream({"another"}));
+    Told told[2];
+    {
+        std::jthread asking[2];
+        for (std::size_t i = 0; i < 2; ++i)
+            asking[i] = std::jthread([&, i] {
+                told[i] = site.ask(i, "POST", root, streamed, {{"Idempotency-Key", "k"}});
+            });
+        while (site.upstream.requests().size() < 2)
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        site.upstream.let_go();
+    }
+    EXPECT_EQ(site.upstream.requests().size(), 2U) << "the first, that died, and one for both";
+    for (const Told& one : told) {
+        const std::vector<Event> events = events_of(one.response.body);
+        ASSERT_FALSE(events.empty()) << one.response.body;
+        EXPECT_EQ(events.front().type, "response.created");
+        const auto last = parse_json(events.back().data);
+        EXPECT_EQ(output_text(*last->root().find("response")), "one answer");
+    }
+    EXPECT_EQ(output_text(site.ask(1, "GET", root + "/" + id)), "one answer");
+}
+
 TEST(responses, are_known_to_other_servers_when_their_first_event_goes_out) {
     Servers site;
     UpstreamReply held = chat_stream({"a", "b", "c"});
