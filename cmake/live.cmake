@@ -9,6 +9,7 @@ add_executable(live_test ${live_files} ${suites} ${PROJECT_SOURCE_DIR}/tests/eng
                ${PROJECT_SOURCE_DIR}/tests/support/servers.cpp ${PROJECT_SOURCE_DIR}/tests/support/fault_proxy.cpp)
 target_include_directories(live_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(live_test PRIVATE GTest::gtest pal_conformance pal_server)
+add_dependencies(live_test pal)
 foreach(kind postgres redis cluster)
   add_test(NAME live.${kind} COMMAND live_test ${kind})
   set_tests_properties(live.${kind} PROPERTIES TIMEOUT 300)

@@ -20,6 +20,8 @@
 #include "net/listen.h"
 #include "net/url.h"
 #include "server/kept_words.h"
+#include "store/remote_store.h"
+#include "store/sealed_store.h"
 #include "store/sweep_guard.h"
 
 namespace palimpsest {
@@ -185,20 +187,40 @@ private:
     std::string suffix_, url_, path_;
 };
 
-void print_good(Invocation& call, const Durability& durability,
+// One that is there. Opening an empty one with a key would encrypt it for good, so that is tried as
+// it lies there.
+Result<Memory> open_tried(const Settings& settings) {
+    StoreOptions options{.create = false};
+    if (settings.encryption_key.empty()) return open_memory(settings, options);
+    PAL_CHECK(read_master_keys(settings.encryption_key));
+    {
+        PAL_TRY(store, open_store_or_holder(settings.store, {.create = false, .raw = true}));
+        if (!is_remote(*store)) {
+            PAL_TRY(raw, SealedStore::would_seal(*store));
+            options.raw = raw;
+        }
+    }
+    return open_memory(settings, options);
+}
+
+// `durability`: of the store; none where it was not tried.
+void print_good(Invocation& call, const std::optional<Durability>& durability,
                 const std::vector<std::string>& warnings) {
     if (call.json()) {
         std::string line;
         JsonWriter json(line);
-        json.begin_object().field("status", "ok").field("durability", durability.level);
+        json.begin_object().field("status", "ok").key("durability");
+        durability ? json.string(durability->level) : json.null();
         json.key("warnings").begin_array();
         for (const std::string& warning : warnings) json.string(warning);
         json.end_array().end_object();
         call.out.json_line(line);
         return;
     }
-    call.out.line("these settings are good; the store keeps what it acknowledges: " +
-                  printable(durability.level));
+    std::string good = "these settings are good";
+    if (durability)
+        good += "; the store keeps what it acknowledges: " + printable(durability->level);
+    call.out.line(good);
     for (const std::string& warning : warnings) call.out.line("warning: " + printable(warning));
 }
 
@@ -208,19 +230,20 @@ Result<int> check_settings(Invocation& call, Listen listen) {
     listen.port = 0;
     PAL_TRY(identity, open_identity(call.settings));
     const Trial trial(call.settings.store);
-    auto memory = open_memory(call.settings, {.create = false});
+    auto memory = open_tried(call.settings);
     const bool absent = !memory && memory.error().code == ErrorCode::not_found;
     if (absent) memory = trial.open(call.settings);
     if (!memory) return std::unexpected(std::move(memory).error());
     PAL_TRY(models, open_models(call.settings));
     PAL_CHECK(open_tracer(call.settings));
     std::vector<std::string> warnings = missing_keys(models);
-    if (absent && !trial.tries_the_place())
+    const bool tried = !absent || trial.tries_the_place();
+    if (!tried)
         warnings.emplace_back("there is no store yet; whether one can be made there was not tried");
     ServerOptions options = options_of(call.settings, listen);
     options.tls = identity;
     PAL_CHECK(Server::start(*memory, std::move(models), std::move(options)));
-    print_good(call, memory->store().durability(), warnings);
+    print_good(call, tried ? std::optional(memory->store().durability()) : std::nullopt, warnings);
     return 0;
 }
 

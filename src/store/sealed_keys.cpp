@@ -57,6 +57,12 @@ Result<bool> SealedStore::is_sealed(Store& store) {
     return std::unexpected(marker.error());
 }
 
+Result<bool> SealedStore::would_seal(Store& store) {
+    PAL_TRY(sealed, is_sealed(store));
+    if (sealed) return false;
+    return is_empty(store);
+}
+
 SealedStore::SealedStore(std::unique_ptr<Store> inner, std::vector<MasterKey> masters,
                          SealKey store_key, WrappedKey mark)
     : inner_(std::move(inner)),

@@ -47,6 +47,8 @@ public:
                                                std::vector<MasterKey> masters);
     // Whether a store is sealed.
     static Result<bool> is_sealed(Store& store);
+    // Whether open() would seal it: it is not sealed, and empty.
+    static Result<bool> would_seal(Store& store);
     // Seals every key with the first master key; the others may have sealed them so far. From its
     // beginning on, stores that have not the first one refuse writes. Can be broken off and
     // repeated. When it returns, no key is sealed with another master but those in `unread`.

@@ -1,5 +1,6 @@
 // What is PostgreSQL's own: TLS, by libpq's settings in the URL; rows that somebody changed.
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "base/ids.h"
@@ -21,6 +22,16 @@ TEST(postgres_server, speaks_tls_to_whom_it_can_prove_itself) {
     const auto store = open_good(url + "&sslrootcert=" + cert);
     EXPECT_TRUE(store->append({"t", "a"}, says("sealed on its way")).has_value());
     EXPECT_EQ(texts_of(*store, {"t", "a"}), std::vector<std::string>{"sealed on its way"});
+}
+
+TEST(postgres_server, of_a_store_that_was_not_tried_nothing_is_said_of_what_it_keeps) {
+    const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "pal";
+    const std::string check = program.string() + " serve --check --listen 127.0.0.1:0 --store '" +
+                              unique(running().url()) + "'";
+    const std::string said = output_of(check);
+    EXPECT_TRUE(said.starts_with("these settings are good\nwarning: there is no store")) << said;
+    const std::string json = output_of(check + " --json");
+    EXPECT_TRUE(json.contains(R"("durability":null)")) << json;
 }
 
 // In the tables of the store at that URL.

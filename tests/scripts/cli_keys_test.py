@@ -105,6 +105,16 @@ class Keys(PalTest):
         refused = self.fails(4, "not_found", "serve", "--check", "--store", "sqlite:no/folder.db")
         self.assertIn("no/folder.db:", refused)
 
+    def test_serve_check_leaves_an_empty_store_unencrypted(self):
+        self.ok("keys", "new", "k")
+        for kind in ("sqlite", "files"):
+            url = f"{kind}:{self.path(kind)}"
+            process, _ = start_server(self, "--store", url)
+            process.terminate()
+            process.wait()
+            self.ok("serve", "--check", "--store", url, "--encryption-key", "file:" + self.path("k"))
+            self.ok("list", "--store", url)
+
     def test_serve_check_names_models_without_a_key(self):
         self.write("palimpsest.toml",
                    '[models.m]\nurl = "http://127.0.0.1:1/v1"\nkey_env = "NO_SUCH_KEY"\n'
