@@ -84,15 +84,23 @@ public:
     }
 
     Result<RouteReply> run() {
+        PAL_CHECK(check_said());
         if (ask_.stateful) PAL_CHECK(begin());
         return ask_.stream ? streamed() : plain();
     }
 
 private:
+    Result<void> check_said() {
+        const auto before = [&]() -> Result<std::vector<Message>> {
+            if (!ask_.stateful) return std::vector<Message>();
+            return messages_in(call_.site.memory, ask_.turn.name);
+        };
+        const auto messages = call_.field("messages");
+        if (!messages) return {};
+        return check_sayable(*messages, format_, model_, before, "messages");
+    }
+
     Result<void> begin() {
-        const auto before = [&] { return messages_in(call_.site.memory, ask_.turn.name); };
-        if (const auto messages = call_.field("messages"))
-            PAL_CHECK(check_sayable(*messages, format_, model_, before, "messages"));
         auto turn = GatewayTurn::begin(call_, std::move(ask_.turn));
         if (!turn) return std::unexpected(blame(std::move(turn).error(), call_, ""));
         turn_ = *std::move(turn);

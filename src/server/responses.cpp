@@ -142,6 +142,16 @@ Result<ResponseTurn> read_turn(Call& call) {
     return turn;
 }
 
+// The items of the input, of which the model can be told something.
+Result<std::string> sayable_items(Call& call, JsonValue input, const Model& model) {
+    PAL_TRY(items, read_input_items(call.site, input));
+    PAL_TRY(read, parse_json(items));
+    const auto before = [&] { return said_before(call); };
+    const auto sayable = check_sayable(read.root(), item_format, model, before, "input");
+    if (!sayable) return std::unexpected(blame_input(sayable.error(), call));
+    return items;
+}
+
 // ---- one that leaves nothing --------------------------------------------------------------------
 
 // What is said, and what takes room beside it.
@@ -190,6 +200,7 @@ Result<void> begin_unstored(Call& call, ResponseTurn& turn) {
     // Not the id of a position, so that it is never found.
     turn.state.id = std::string(response_prefix) + hex(random_log_id()) + "0";
     turn.stop = call.out->stop();
+    if (const auto input = call.field("input")) PAL_CHECK(sayable_items(call, *input, *turn.model));
     PAL_TRY(messages, request_messages(call));
     turn.messages = std::move(messages);
     PAL_TRY(policy, policy_of_request(call.json->root().raw(), item_format));
@@ -383,11 +394,7 @@ Result<std::string> without_resent(Call& call, std::string items) {
 
 Result<RouteReply> answer_said(Call& call, ResponseInput said, ResponseTurn turn) {
     if (const std::optional<JsonValue> input = call.field("input")) {
-        PAL_TRY(items, read_input_items(call.site, *input));
-        PAL_TRY(read, parse_json(items));
-        const auto before = [&] { return said_before(call); };
-        const auto sayable = check_sayable(read.root(), item_format, *turn.model, before, "input");
-        if (!sayable) return std::unexpected(blame_input(sayable.error(), call));
+        PAL_TRY(items, sayable_items(call, *input, *turn.model));
         PAL_TRY(fresh, without_resent(call, std::move(items)));
         PAL_CHECK(said.take(fresh));
     }

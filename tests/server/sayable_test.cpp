@@ -108,6 +108,18 @@ TEST(sayable, white_space_alone_is_refused_where_the_model_could_not_be_told) {
     EXPECT_EQ(gateway.upstream.requests().size(), 1u);
 }
 
+TEST(sayable, white_space_alone_is_refused_of_requests_that_keep_nothing) {
+    Gateway gateway(FormatId::anthropic, {});
+    const std::string said =
+        R"({"role":"user","content":"hi"},{"role":"assistant","content":"yo"},)"
+        R"({"role":"user","content":" "})";
+    EXPECT_EQ(gateway.chat(said).error("param"), "messages[2]");
+    EXPECT_EQ(gateway.post("/v1/responses", R"({"model":"m","store":false,"input":[)" + said + "]}")
+                  .error("param"),
+              "input[2]");
+    EXPECT_TRUE(gateway.upstream.requests().empty());
+}
+
 TEST(sayable, white_space_alone_reaches_a_model_of_a_format_that_takes_it) {
     Gateway gateway(chat_format, {says(chat_format, "yes"), says(chat_format, "what?")});
     gateway.chat(R"({"role":"user","content":"hi"})", in_alice);
