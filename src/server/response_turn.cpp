@@ -156,6 +156,13 @@ Time ended_since(const ResponseState& state, bool has_events) {
     return std::min(Time{std::chrono::seconds(state.completed + 1)}, system_now());
 }
 
+// Not where something of its log was scrubbed since it began: its events may tell of that.
+bool may_follow(Site& site, const LiveResponse& live) {
+    if (!live.options().kept || live.dropped()) return false;
+    const auto stored = load_response(site, live.id());
+    return stored && stored->header.epoch == live.options().epoch;
+}
+
 void follow_kept(Site& site, const std::string& id, Follower& follower,
                  const std::stop_token& stop) {
     std::optional<Time> ended_at;
@@ -246,8 +253,7 @@ Result<void> stream_response(ResponseTurn& turn, const SendBytes& send) {
 void follow_response(Site& site, const std::string& id, std::int64_t after, const SendBytes& send,
                      const std::stop_token& stop) {
     Follower follower(after, send);
-    if (const auto live = site.responses->find(id);
-        live && live->options().kept && !live->dropped())
+    if (const auto live = site.responses->find(id); live && may_follow(site, *live))
         return follow_live(*live, follower, stop);
     follow_kept(site, id, follower, stop);
 }
