@@ -83,16 +83,20 @@ def start_peers(folder, upstream):
     return [peer for peer in peers if not peer.reason]
 
 
-def two_syncs(folder):
+def two_syncs(folder, thinks_ms):
+    """As far apart as those of a turn: a disk that had nothing to do takes longer."""
     times = []
     with open(os.path.join(folder, "sync"), "ab") as file:
         for _ in range(20):
-            start = time.perf_counter()
-            for _ in range(2):
+            spent = 0
+            for pause_ms in (0, thinks_ms):
+                time.sleep(pause_ms / 1e3)
+                start = time.perf_counter()
                 file.write(b"x" * 4096)
                 file.flush()
                 os.fdatasync(file.fileno())
-            times.append(time.perf_counter() - start)
+                spent += time.perf_counter() - start
+            times.append(spent)
     return statistics.median(times) * 1e6
 
 
@@ -114,7 +118,7 @@ def measure_requests(arms, peers, folder):
         thinks = f"thinks for {thinks_ms} ms" if thinks_ms else "answers at once"
         print(f"{clients} client{'s' * (clients > 1)}, one request each at a time, the model {thinks}")
         syncs = []
-        adds = added(arms, rounds, clients, thinks_ms, lambda: syncs.append(two_syncs(folder)))
+        adds = added(arms, rounds, clients, thinks_ms, lambda: syncs.append(two_syncs(folder, thinks_ms)))
         if "nginx" not in arms:
             continue
         how = f"{clients} client{'s' * (clients > 1)}, {thinks}"
