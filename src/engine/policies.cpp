@@ -22,7 +22,7 @@ Result<void> check_summary_models(const PolicyInForce& in_force, const SummaryTe
 Result<std::shared_ptr<const Policy>> Policies::read(std::string_view text) {
     {
         const std::lock_guard lock(mutex_);
-        if (const auto found = kept_.find(text); found != kept_.end()) return found->second;
+        if (const auto found = kept_.find(text); found != kept_.end()) return found->second.policy;
     }
     PAL_TRY(policy, parse_policy(text, extensions_));
     auto shared = std::make_shared<const Policy>(std::move(policy));
@@ -30,18 +30,32 @@ Result<std::shared_ptr<const Policy>> Policies::read(std::string_view text) {
     const std::lock_guard lock(mutex_);
     // Texts come from clients: a flood of different ones must not grow it.
     if (kept_.size() >= kept_max) kept_.clear();
-    kept_.emplace(text, shared);
+    kept_.emplace(text, Kept{shared});
     return shared;
+}
+
+// A size is checked once for a text that is kept.
+Result<std::shared_ptr<const Policy>> Policies::read_given(std::string_view text) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = kept_.find(text);
+        if (found != kept_.end() && found->second.in_size) return found->second.policy;
+    }
+    PAL_CHECK(check_policy_size(text));
+    PAL_TRY(policy, read(text));
+    const std::lock_guard lock(mutex_);
+    if (const auto found = kept_.find(text); found != kept_.end()) found->second.in_size = true;
+    return std::move(policy);
 }
 
 Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
     levels.server = server_;
-    // The others stand already, and so does what is one of them.
-    if (levels.request != levels.conversation && levels.request != levels.agent)
-        PAL_CHECK(check_policy_size(levels.request));
     const std::string_view text = choose_policy(levels);
     if (text.empty()) return PolicyInForce{};
-    PAL_TRY(policy, read(text));
+    // The others stand already, and so does what is one of them.
+    const bool given =
+        text == levels.request && text != levels.conversation && text != levels.agent;
+    PAL_TRY(policy, given ? read_given(text) : read(text));
     return PolicyInForce{std::string(text), policy, text == server_};
 }
 

@@ -31,12 +31,18 @@ public:
     Result<std::shared_ptr<const Policy>> read(std::string_view text);
 
 private:
+    struct Kept {
+        std::shared_ptr<const Policy> policy = {};
+        bool in_size = false;  // known to be no larger than what is given may be
+    };
+    Result<std::shared_ptr<const Policy>> read_given(std::string_view text);
+
     static constexpr std::size_t kept_max = 64;
     static constexpr std::size_t text_bytes_max = 16u << 10;  // longer ones are read each time
     const std::string server_;
     const Extensions extensions_;
     std::mutex mutex_;  // Guards kept_.
-    std::map<std::string, std::shared_ptr<const Policy>, std::less<>> kept_;
+    std::map<std::string, Kept, std::less<>> kept_;
 };
 
 }  // namespace palimpsest
