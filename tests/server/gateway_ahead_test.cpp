@@ -162,20 +162,6 @@ TEST(gateway_ahead, tells_of_a_model_that_fails_once_what_was_said_is_stored) {
     EXPECT_EQ(on.view(), "a");
 }
 
-TEST(gateway_ahead, ends_when_the_client_goes_before_it_is_stored) {
-    OnHeldStore on(FormatId::openai_chat,
-                   {tells(FormatId::openai_chat, "one"), says(FormatId::openai_chat, "two")});
-    {
-        WireClient client(on.server->port());
-        client.send(on.wire("a", streamed));
-        on.wait_until_asked(1);
-    }
-    on.store->let(Held::Sync::done);
-    while (on.view() == "a") std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(chat_text(on.chat("b")), "two");
-    EXPECT_EQ(on.view(), "a one b two");
-}
-
 TEST(gateway_ahead, is_for_turns_of_the_server_alone) {
     Memory memory(std::make_unique<Held>(open_store("memory:").value()), {});
     const auto begun = memory.begin(
