@@ -5,7 +5,9 @@
 namespace palimpsest {
 
 SqliteReaders::Loan::~Loan() {
-    if (db_) pool_->give_back(std::move(db_));
+    if (!db_) return;
+    pool_->give_back(std::move(db_));
+    pool_->settle_();
 }
 
 Result<SqliteReaders::Loan> SqliteReaders::borrow() {
