@@ -102,14 +102,6 @@ struct Appended {
     bool created = false;
 };
 
-// What is written and would survive the death of this process, but perhaps no power cut yet.
-struct Ahead {
-    Appended appended = {};
-    // To be called once, from any thread, which it holds: makes it durable, or fails
-    // (`outcome_unknown`). The store must live until then. Empty: it is durable.
-    std::move_only_function<Result<void>()> sync = {};
-};
-
 // Which entries of one log. Ranges must not overlap and are given in ascending order; none: all.
 struct ReadQuery {
     std::vector<Range> ranges = {};
@@ -221,9 +213,14 @@ public:
     virtual Result<Header> head(const ConversationId& name) = 0;
     virtual Result<Header> head(const LogId& log) = 0;  // also nameless logs
     virtual Result<Appended> append(const ConversationId& name, const Batch& batch) = 0;
-    // The same, for a caller who has something to do while it is synced. Others are not given it
-    // before. The default gives what is durable.
-    virtual Result<Ahead> append_ahead(const ConversationId& name, const Batch& batch);
+    // The same, for a caller who has something to do while it is synced. `written` hears the result
+    // once the batch has passed every check and would survive the death of this process; append may
+    // fail all the same (`outcome_unknown`). At most once, before append returns, perhaps on
+    // another thread. It delays the sync of all who wait for it: it is to be quick and must not
+    // call the store. A store that cannot tell never calls it; so does the default.
+    using OnWritten = std::function<void(const Appended& so_far)>;
+    virtual Result<Appended> append_ahead(const ConversationId& name, const Batch& batch,
+                                          const OnWritten& written);
     // The entries that this log owns. not_found when there is no such log.
     virtual Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) = 0;
     virtual Result<Page> list(const ListQuery& query) = 0;

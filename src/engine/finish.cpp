@@ -69,9 +69,8 @@ Result<Finished> Memory::finish(const Begun& begun, const Answer& answer) {
     const auto cost = cost_of_usage(*state_, begun.model, answer.usage);
     if (state_->call_notes)
         batch.entries.push_back({usage_note(answer, begun.model, begun.view.seq, cost), {}});
-    auto appended = state_->store->append(begun.name, batch);
-    PAL_CHECK(begun.stored());  // Of what failed first is told first.
-    PAL_TRY(done, std::move(appended));
+    PAL_CHECK(begun.stored());
+    PAL_TRY(done, state_->store->append(begun.name, batch));
     if (upstream && !done.again) state_->meters->count_step(Meters::Step::upstream, *upstream);
     // Of a repeat: where the answer of the first time stands.
     const std::uint64_t notes = state_->call_notes ? 1 : 0;

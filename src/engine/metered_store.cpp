@@ -42,13 +42,9 @@ Result<Header> MeteredStore::head(const LogId& log) {
 Result<Appended> MeteredStore::append(const ConversationId& name, const Batch& batch) {
     return noted(StoreCall::append, inner_->append(name, batch));
 }
-// It ends with its sync, if it has one.
-Result<Ahead> MeteredStore::append_ahead(const ConversationId& name, const Batch& batch) {
-    auto written = inner_->append_ahead(name, batch);
-    if (!written || !written->sync) return noted(StoreCall::append, std::move(written));
-    return Ahead{std::move(written->appended), [this, sync = std::move(written->sync)]() mutable {
-                     return noted(StoreCall::append, sync());
-                 }};
+Result<Appended> MeteredStore::append_ahead(const ConversationId& name, const Batch& batch,
+                                            const OnWritten& written) {
+    return noted(StoreCall::append, inner_->append_ahead(name, batch, written));
 }
 Result<std::vector<Entry>> MeteredStore::read(const LogId& log, const ReadQuery& query) {
     return counted(StoreCall::read, inner_->read(log, query));

@@ -18,7 +18,8 @@ public:
     Result<Header> head(const ConversationId& name) override;
     Result<Header> head(const LogId& log) override;
     Result<Appended> append(const ConversationId& name, const Batch& batch) override;
-    Result<Ahead> append_ahead(const ConversationId& name, const Batch& batch) override;
+    Result<Appended> append_ahead(const ConversationId& name, const Batch& batch,
+                                  const OnWritten& written) override;
     Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override;
     Result<Page> list(const ListQuery& query) override;
     Result<void> scrub(std::span<const Replacement> replacements) override;

@@ -67,22 +67,36 @@ bool on_worker() {
     return errand && !errand->on_network();
 }
 
+Result<WrittenBatch> store_ahead(Store& store, const ConversationId& name,
+                                 std::shared_ptr<const Batch> batch) {
+    const auto storing = std::make_shared<Storing>();
+    std::optional<Appended> written;
+    Result<Appended> stored = Appended{};
+    Errand::current()->do_aside([&, name, batch = std::move(batch), storing](const auto& go_on) {
+        bool gone = false;
+        auto done = store.append_ahead(name, *batch, [&](const Appended& so_far) {
+            written = so_far;
+            gone = true;
+            go_on();
+        });
+        // Whoever waits may have gone on: what is theirs is not touched any more.
+        if (gone)
+            storing->end(done ? std::nullopt : std::optional(std::move(done).error()));
+        else
+            stored = std::move(done);
+    });
+    if (written) return WrittenBatch{*std::move(written), storing};
+    if (!stored) return std::unexpected(std::move(stored).error());
+    return WrittenBatch{*std::move(stored), nullptr};
+}
+
 }  // namespace
 
-Result<WrittenBatch> store_batch(Store& store, const ConversationId& name, const Batch& batch,
-                                 bool ahead) {
-    if (!ahead || !on_worker()) {
-        PAL_TRY(appended, store.append(name, batch));
-        return WrittenBatch{std::move(appended), nullptr};
-    }
-    PAL_TRY(written, store.append_ahead(name, batch));
-    if (!written.sync) return WrittenBatch{std::move(written.appended), nullptr};
-    const auto storing = std::make_shared<Storing>();
-    Errand::current()->do_beside([storing, sync = std::move(written.sync)]() mutable {
-        auto done = sync();
-        storing->end(done ? std::nullopt : std::optional(std::move(done).error()));
-    });
-    return WrittenBatch{std::move(written.appended), storing};
+Result<WrittenBatch> store_batch(Store& store, const ConversationId& name,
+                                 std::shared_ptr<const Batch> batch, bool ahead) {
+    if (ahead && on_worker()) return store_ahead(store, name, std::move(batch));
+    PAL_TRY(appended, store.append(name, *batch));
+    return WrittenBatch{std::move(appended), nullptr};
 }
 
 }  // namespace palimpsest

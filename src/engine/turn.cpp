@@ -361,7 +361,8 @@ Seq turn_of(const BeginRequest& request, const Attempt& attempt, Seq first) {
 }
 
 Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attempt& attempt,
-                       WrittenBatch stored, const ConversationId& name) {
+                       std::span<const Draft> written, WrittenBatch stored,
+                       const ConversationId& name) {
     const Appended& appended = stored.appended;
     // What reads or writes the store next goes by what is there.
     if (stored.storing && (attempt.planned || attempt.soft_due)) {
@@ -375,8 +376,8 @@ Result<Begun> begun_of(Memory::State& state, const BeginRequest& request, Attemp
         attempt.calls.last = appended.last;
         attempt.calls.last_at = appended.header.updated;
     }
-    PAL_TRY(view, settle(state, attempt.before, attempt.calls, appended, attempt.batch.entries,
-                         stored.storing.get()));
+    PAL_TRY(view,
+            settle(state, attempt.before, attempt.calls, appended, written, stored.storing.get()));
     begun.view = std::move(view);
     if (attempt.soft_due)
         PAL_CHECK(put_job(state, appended.header, attempt.in_force.text, request.model));
@@ -432,13 +433,15 @@ Result<Begun> begin_at(Memory::State& state, const BeginRequest& request, const 
             if (!attempt.before.guessed) return refuse(state, name, *attempt.planned);
             continue;
         }
+        const auto batch = std::make_shared<const Batch>(std::move(attempt.batch));
         auto stored =
-            store_batch(*state.store, name, attempt.batch, request.ahead && !terms.place.exclusive);
+            store_batch(*state.store, name, batch, request.ahead && !terms.place.exclusive);
         if (stored && stored->appended.again) {
             if (stored->storing) PAL_CHECK(stored->storing->wait());
             return begin_again(state, request, opening, terms, attempt, stored->appended);
         }
-        if (stored) return begun_of(state, request, attempt, *std::move(stored), name);
+        if (stored)
+            return begun_of(state, request, attempt, batch->entries, *std::move(stored), name);
         const bool plans = (attempt.planned || request.resend || attempt.quoted || terms.goes_on) &&
                            !request.write.expected_end;
         const bool again = stored.error().code == ErrorCode::conflict &&

@@ -94,13 +94,16 @@ void Errand::settle(Place home) {
     go_home();
 }
 
-void Errand::do_beside(Job job) {
-    const auto shared = std::make_shared<Job>(std::move(job));
-    try {
-        workers_.add([shared] { (*shared)(); });
-    } catch (...) {
-        (*shared)();
-    }
+void Errand::do_aside(Aside aside) {
+    leave([this, aside = std::move(aside)]() mutable {
+        bool gone = false;
+        aside([&] {
+            gone = true;
+            add_to_workers();
+        });
+        // Where it has gone on, this may be over by now.
+        if (!gone) step();
+    });
 }
 
 void Errand::wait_for(std::move_only_function<void(GoOn)> keep) {

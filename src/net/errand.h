@@ -50,11 +50,11 @@ public:
     void go_home() { go_to(home_); }
     // Its home from now on, and goes there.
     void settle(Place home);
-    // Beside the work, on a worker; here and now where no thread can be had. It may outlive the
-    // errand, and must not throw.
-    using Job = std::move_only_function<void()>;
-    void do_beside(Job job);
+    // On a worker: `aside` runs on this thread in place of the work, which goes on on another one
+    // as soon as `aside` calls what it is given (from any thread), or else here when it returns.
     using GoOn = std::function<void()>;
+    using Aside = std::move_only_function<void(const GoOn& go_on)>;
+    void do_aside(Aside aside);
     // Until what `keep` is given is called: once, by any thread, perhaps before keep() returns.
     // Work on a worker goes on in that call, on the thread that makes it.
     void wait_for(std::move_only_function<void(GoOn go_on)> keep);

@@ -83,7 +83,7 @@ Result<void> FilesWriter::run_alone(const Alone& alone) {
 
 Result<void> FilesWriter::wait_in_line(Waiting& me) {
     line_.pass(
-        me, [] {}, [this](std::span<Waiting* const> waiting) { return do_group(waiting); },
+        me, [this](std::span<Waiting* const> waiting) { return do_group(waiting); },
         [this] { checkpoint_if_due(); });
     return std::move(me.outcome);
 }

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "store/sqlite_gather.h"
+
 namespace palimpsest {
 namespace {
 
@@ -214,24 +216,16 @@ Result<std::int64_t> SqliteDatabase::integer(std::string_view sql) {
     return found.integer_at(0);
 }
 
-CommitResult SqliteDatabase::commit() {
-    OwedSync owed;
-    const OweSync owing(owed);
+CommitResult SqliteDatabase::commit(const std::function<void()>& written) {
+    const TellBeforeSync telling(written);
     SqliteQuery end = query("COMMIT");
     const Result<bool> ended = end.step();
-    if (!owed_.file) owed_ = owed;
-    if (ended) return {.owes_sync = owed.file != nullptr};
+    if (ended) return {};
     // A failed write or sync may have reached the disk all the same; the other faults come before
     // the first byte of the commit is valid.
     const int error = error_in(db_, sqlite3_extended_errcode(db_));
     const bool unknown = (error & 0xff) == SQLITE_IOERR;
-    return {unknown ? CommitOutcome::unknown : CommitOutcome::failed, ended.error(), false};
-}
-
-Result<void> SqliteDatabase::sync() const {
-    const int code = pay(owed_);
-    if (code == SQLITE_OK) return {};
-    return std::unexpected(error_of(nullptr, code));
+    return {unknown ? CommitOutcome::unknown : CommitOutcome::failed, ended.error()};
 }
 
 void SqliteDatabase::roll_back() {

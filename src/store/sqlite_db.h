@@ -6,6 +6,7 @@
 // not copied: it must live until the query is done.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,7 +14,6 @@
 #include <string_view>
 
 #include "palimpsest/error.h"
-#include "store/sqlite_gather.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -61,7 +61,6 @@ enum class CommitOutcome : std::uint8_t { done, failed, unknown };
 struct CommitResult {
     CommitOutcome outcome = CommitOutcome::done;
     Error error = {};
-    bool owes_sync = false;  // see SqliteDatabase::sync()
 };
 
 class SqliteDatabase {
@@ -78,14 +77,11 @@ public:
     SqliteQuery query(std::string_view sql);
     Result<std::int64_t> integer(std::string_view sql);  // the first column of the first row
 
-    // On a gathering connection a commit that wrote something is not synced: it owes that.
-    CommitResult commit();
-    // What was committed before, once a commit owes it. From any thread, one at a time, while
-    // others use the connection.
-    Result<void> sync() const;
-    void begin_sync() const { begin_to_pay(owed_); }  // and does not wait
-    void roll_back();                                 // whatever is open; never fails
-    bool in_transaction() const;                      // false also after a fault that ended it
+    // `written` is called, on a gathering connection, once the commit is written and not yet
+    // synced.
+    CommitResult commit(const std::function<void()>& written = {});
+    void roll_back();              // whatever is open; never fails
+    bool in_transaction() const;   // false also after a fault that ended it
     std::int64_t changed() const;  // rows written since the connection was opened
     // Rows that the newest statement wrote, without those of its triggers.
     std::int64_t changed_last() const;
@@ -104,7 +100,6 @@ private:
     sqlite3* db_ = nullptr;
     std::map<std::string, Prepared, std::less<>> prepared_;
     std::int64_t wal_pages_ = 0;
-    OwedSync owed_ = {};  // does not change once it is known
 };
 
 const char* sqlite_library_version();

@@ -1,12 +1,11 @@
 #include "store/sqlite_gather.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace palimpsest {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 constexpr std::size_t pending_max = (1 << 17) - 1;  // the most that SQLite's own layer can write
 constexpr sqlite3_int64 wal_head_bytes = 32;        // synced by itself, before a commit
 
-thread_local OwedSync* owing = nullptr;
+thread_local const std::function<void()>* tell_before_sync = nullptr;
 
 sqlite3_vfs* below = nullptr;
 
@@ -24,7 +23,6 @@ struct WalFile {
     sqlite3_int64 at = 0;          // where `pending` belongs
     sqlite3_int64 end = 0;         // of what was written last
     std::string pending = {};
-    int descriptor = -1;  // for what SQLite's layer cannot do; -1: there is none
 };
 constexpr std::size_t wal_file_bytes =
     (sizeof(WalFile) + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
@@ -46,7 +44,6 @@ int close_wal(sqlite3_file* file) {
     WalFile& wal = of(file);
     (void)flush(wal);  // It was never synced, so nobody relies on it.
     const int code = wal.file->pMethods->xClose(wal.file);
-    if (wal.descriptor >= 0) ::close(wal.descriptor);
     wal.~WalFile();
     return code;
 }
@@ -82,9 +79,8 @@ int sync_wal(sqlite3_file* file, int flags) {
     WalFile& wal = of(file);
     const int code = flush(wal);
     if (code != SQLITE_OK) return code;
-    if (!owing || wal.end <= wal_head_bytes) return wal.file->pMethods->xSync(wal.file, flags);
-    *owing = {.file = wal.file, .flags = flags, .descriptor = wal.descriptor};
-    return SQLITE_OK;
+    if (tell_before_sync && wal.end > wal_head_bytes) (*std::exchange(tell_before_sync, nullptr))();
+    return wal.file->pMethods->xSync(wal.file, flags);
 }
 
 int size_of_wal(sqlite3_file* file, sqlite3_int64* bytes) {
@@ -140,7 +136,6 @@ int open_file(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int
     const int code = below->xOpen(below, name, wal->file, flags, flags_out);
     if (code == SQLITE_OK) {
         wal->base.pMethods = &wal_methods;
-        wal->descriptor = name ? ::open(name, O_RDONLY | O_CLOEXEC) : -1;
     } else {
         wal->~WalFile();
         file->pMethods = nullptr;  // So it is not closed.
@@ -167,19 +162,11 @@ const char* gathering_vfs() {
     return name;
 }
 
-OweSync::OweSync(OwedSync& owed) {
-    owing = &owed;
+TellBeforeSync::TellBeforeSync(const std::function<void()>& tell) {
+    tell_before_sync = tell ? &tell : nullptr;
 }
-OweSync::~OweSync() {
-    owing = nullptr;
-}
-
-void begin_to_pay(const OwedSync& owed) {
-    if (owed.descriptor >= 0) (void)::sync_file_range(owed.descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
-}
-
-int pay(const OwedSync& owed) {
-    return owed.file->pMethods->xSync(owed.file, owed.flags);
+TellBeforeSync::~TellBeforeSync() {
+    tell_before_sync = nullptr;
 }
 
 }  // namespace palimpsest

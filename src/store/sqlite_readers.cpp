@@ -5,9 +5,7 @@
 namespace palimpsest {
 
 SqliteReaders::Loan::~Loan() {
-    if (!db_) return;
-    pool_->give_back(std::move(db_));
-    pool_->settle_();
+    if (db_) pool_->give_back(std::move(db_));
 }
 
 Result<SqliteReaders::Loan> SqliteReaders::borrow() {

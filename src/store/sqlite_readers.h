@@ -1,11 +1,9 @@
 // A small pool of connections that only read, each lent to one call at a time.
 //
-// A loan is one read transaction: everything that the call reads is of one moment, and on the disk
-// when the loan is over (`settle`). Read-only connections never write back the WAL, so they cannot
-// disturb the writer.
+// A loan is one read transaction: everything that the call reads is of one moment. Read-only
+// connections never write back the WAL, so they cannot disturb the writer.
 #pragma once
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,9 +15,7 @@ namespace palimpsest {
 
 class SqliteReaders {
 public:
-    // `settle` returns when what could be read before is on the disk.
-    SqliteReaders(std::string path, std::size_t count, std::function<void()> settle)
-        : path_(std::move(path)), settle_(std::move(settle)), left_(count) {}
+    SqliteReaders(std::string path, std::size_t count) : path_(std::move(path)), left_(count) {}
 
     class Loan {
     public:
@@ -45,7 +41,6 @@ private:
     std::mutex mutex_;
     std::condition_variable free_;
     std::string path_;
-    const std::function<void()> settle_;
     std::vector<std::unique_ptr<SqliteDatabase>> idle_;
     std::size_t left_;  // how many more may be lent
 };

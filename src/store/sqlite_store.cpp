@@ -94,7 +94,7 @@ SqliteStore::SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer,
     : lock_(std::move(lock)),
       options_(std::move(options)),
       writer_(std::move(writer), options_.path, options_.sync, lock_),
-      readers_(options_.path, options_.readers, [this] { writer_.settle(); }) {}
+      readers_(options_.path, options_.readers) {}
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(SqliteStoreOptions options) {
     PAL_TRY(path, canonical_path(options.path));
@@ -168,21 +168,11 @@ Result<std::vector<Record>> SqliteStore::list_records(const RecordQuery& query) 
 // ---- writing ------------------------------------------------------------------------------------
 
 Result<Appended> SqliteStore::append(const ConversationId& name, const Batch& batch) {
-    PAL_TRY(written, write_batch(name, batch, false));
-    PAL_CHECK(writer_.sync(written.ticket));
-    return std::move(written.appended);
+    return append_ahead(name, batch, {});
 }
 
-Result<Ahead> SqliteStore::append_ahead(const ConversationId& name, const Batch& batch) {
-    PAL_TRY(written, write_batch(name, batch, true));
-    Ahead ahead{std::move(written.appended), {}};
-    if (!writer_.synced(written.ticket))
-        ahead.sync = [this, ticket = written.ticket] { return writer_.sync(ticket); };
-    return ahead;
-}
-
-Result<SqliteStore::Written> SqliteStore::write_batch(const ConversationId& name,
-                                                      const Batch& batch, bool later) {
+Result<Appended> SqliteStore::append_ahead(const ConversationId& name, const Batch& batch,
+                                           const OnWritten& written) {
     PAL_CHECK(check_batch(name, batch));
     ReadyBatch ready = make_ready(name, batch);
     ready.ttl = options_.ttl;
@@ -195,8 +185,11 @@ Result<SqliteStore::Written> SqliteStore::write_batch(const ConversationId& name
         done = std::move(appended);
         return {};
     };
-    PAL_TRY(ticket, writer_.write(work, ready.bytes, later));
-    return Written{std::move(done), ticket};
+    const auto tell = [&] {
+        if (written) written(done);
+    };
+    PAL_CHECK(writer_.run(work, ready.bytes, tell));
+    return done;
 }
 
 Result<void> SqliteStore::scrub(std::span<const Replacement> replacements) {

@@ -1,6 +1,6 @@
 // The embedded store: conversations in one SQLite file.
 //
-// Writes go through one connection, whose commits share syncs (sqlite_writer.h),
+// Writes go through one connection that many waiting callers share a sync of (sqlite_writer.h),
 // reads through a few others beside it (sqlite_readers.h). The file belongs to one process at a
 // time (store_lock.h). Tables: sqlite_schema.cpp; what is done to them: sqlite_logs.h.
 #pragma once
@@ -32,7 +32,8 @@ public:
     Result<Header> head(const ConversationId& name) override;
     Result<Header> head(const LogId& log) override;
     Result<Appended> append(const ConversationId& name, const Batch& batch) override;
-    Result<Ahead> append_ahead(const ConversationId& name, const Batch& batch) override;
+    Result<Appended> append_ahead(const ConversationId& name, const Batch& batch,
+                                  const OnWritten& written) override;
     Result<std::vector<Entry>> read(const LogId& log, const ReadQuery& query) override;
     Result<Page> list(const ListQuery& query) override;
     Result<void> scrub(std::span<const Replacement> replacements) override;
@@ -56,11 +57,6 @@ public:
 
 private:
     SqliteStore(StoreLock lock, std::unique_ptr<SqliteDatabase> writer, SqliteStoreOptions options);
-    struct Written {
-        Appended appended = {};
-        CommitSyncs::Ticket ticket = {};
-    };
-    Result<Written> write_batch(const ConversationId& name, const Batch& batch, bool later);
     Result<LogRow> living_log(SqliteDatabase& db, const LogId& log);
 
     // In this order: the readers close before the writer, the writer before the lock is given up.

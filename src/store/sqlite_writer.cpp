@@ -11,22 +11,19 @@ constexpr std::int64_t checkpoint_pages = 2000;
 // Readers hold a snapshot for as long as one call; whoever holds one longer is not waited for.
 constexpr int purge_wait_ms = 250;
 
-std::unexpected<Error> outcome_unknown(const Error& error) {
-    return fail(ErrorCode::outcome_unknown,
-                error.message +
-                    "; it is not known whether the write is there: repeat it with the "
-                    "same key");
-}
-
 }  // namespace
 
 struct SqliteWriter::Waiting {
     const Work* work = nullptr;
     std::size_t bytes = 0;
     bool purge = false;
-    bool later = false;  // what it waits for is not the sync
+    const std::function<void()>* written = nullptr;
     Result<void> outcome = {};
-    CommitSyncs::Ticket ticket = {};
+
+    // Once, and not of what was refused: the commit of a group is not theirs who are not in it.
+    void tell_written() {
+        if (outcome && written && *written) (*std::exchange(written, nullptr))();
+    }
 };
 
 SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path, SyncLevel sync,
@@ -35,42 +32,28 @@ SqliteWriter::SqliteWriter(std::unique_ptr<SqliteDatabase> db, std::string path,
       path_(std::move(path)),
       sync_(sync),
       lock_(lock),
-      syncs_([this] { return sync_log(); }),
       checkpoint_at_(checkpoint_pages) {}
 
 SqliteWriter::~SqliteWriter() {
-    if (db_ && !syncs_.distrusted()) (void)db_->checkpoint(true, 0);
+    if (db_ && !distrusted_) (void)db_->checkpoint(true, 0);
 }
 
-Result<void> SqliteWriter::run(const Work& work, std::size_t bytes) {
-    PAL_TRY(ticket, write(work, bytes, false));
-    return sync(ticket);
-}
-
-Result<CommitSyncs::Ticket> SqliteWriter::write(const Work& work, std::size_t bytes, bool later) {
-    Waiting me{.work = &work, .bytes = bytes, .later = later};
+Result<void> SqliteWriter::run(const Work& work, std::size_t bytes,
+                               const std::function<void()>& written) {
+    Waiting me{.work = &work, .bytes = bytes, .written = &written};
     return wait_in_line(me);
 }
 
 Result<void> SqliteWriter::run_and_purge(const Work& work) {
     Waiting me{.work = &work, .purge = true};
-    PAL_TRY(ticket, wait_in_line(me));
-    return sync(ticket);
+    return wait_in_line(me);
 }
 
-Result<CommitSyncs::Ticket> SqliteWriter::wait_in_line(Waiting& me) {
+Result<void> SqliteWriter::wait_in_line(Waiting& me) {
     line_.pass(
-        me, [this] { syncs_.await_room(); },
-        [this](std::span<Waiting* const> waiting) { return lead(waiting); },
+        me, [this](std::span<Waiting* const> waiting) { return lead(waiting); },
         [this] { checkpoint_if_due(); });
-    if (!me.outcome) return std::unexpected(std::move(me.outcome).error());
-    return me.ticket;
-}
-
-Result<void> SqliteWriter::sync_log() const {
-    auto done = db_->sync();
-    if (!done) return outcome_unknown(done.error());
-    return done;
+    return std::move(me.outcome);
 }
 
 std::size_t SqliteWriter::lead(std::span<Waiting* const> waiting) {
@@ -119,27 +102,26 @@ bool SqliteWriter::do_together(std::span<Waiting* const> group) {
         db_->roll_back();
         return group.size() == 1;
     }
-    const CommitResult commit = db_->commit();
+    const CommitResult commit = db_->commit([&] {
+        for (Waiting* waiting : group) waiting->tell_written();
+    });
     if (commit.outcome == CommitOutcome::done) {
         ++commits_;
-        if (commit.owes_sync) syncs_.wrote();
-        if (commit.owes_sync && std::ranges::all_of(group, &Waiting::later)) db_->begin_sync();
-        for (Waiting* waiting : group) waiting->ticket = syncs_.newest();
         return true;
     }
     ++undone_;
     db_->roll_back();
     if (commit.outcome == CommitOutcome::failed) return all(commit.error);
-    syncs_.distrust();
-    return all(outcome_unknown(commit.error).error());
+    distrusted_ = true;
+    return all({ErrorCode::outcome_unknown,
+                commit.error.message + "; it is not known whether the write is there: repeat it "
+                                       "with the same key"});
 }
 
 // Leaves a transaction open.
 Result<void> SqliteWriter::get_ready() {
     PAL_CHECK(lock_.check_in_place());
-    if (syncs_.distrusted() || !db_) {
-        syncs_.distrust();
-        ++undone_;
+    if (distrusted_ || !db_) {
         db_.reset();
         PAL_TRY(db, open_sqlite_writer(path_, sync_));
         // Everything that is readable is written once more, into the file, and synced there: what
@@ -149,7 +131,7 @@ Result<void> SqliteWriter::get_ready() {
             return fail(ErrorCode::unavailable,
                         "the store is being made good after a disk fault; try again");
         db_ = std::move(db);
-        syncs_.renew();
+        distrusted_ = false;
         checkpoint_at_ = checkpoint_pages;
     }
     db_->roll_back();
@@ -158,17 +140,16 @@ Result<void> SqliteWriter::get_ready() {
 }
 
 void SqliteWriter::empty_wal() {
-    if (syncs_.distrusted() || !db_) return;
+    if (distrusted_ || !db_) return;
     const Result<bool> complete = db_->checkpoint(true, purge_wait_ms);
     purge_due_ = !complete || !*complete;
-    if (!purge_due_) syncs_.made_good();
     checkpoint_at_ = checkpoint_pages;
 }
 
 // A fault here loses nothing: the WAL stays as it is, and the next checkpoint begins again.
 void SqliteWriter::checkpoint_if_due() {
     const std::int64_t pages = db_ ? db_->wal_pages() : 0;
-    if (syncs_.distrusted() || !db_ || (pages < checkpoint_at_ && !purge_due_)) return;
+    if (distrusted_ || !db_ || (pages < checkpoint_at_ && !purge_due_)) return;
     const Result<bool> complete = db_->checkpoint(purge_due_, 0);
     const bool good = complete && *complete;
     checkpoint_at_ = good ? checkpoint_pages : pages + checkpoint_pages;

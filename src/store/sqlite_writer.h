@@ -1,7 +1,6 @@
 // The one connection that writes. Who waits in front of it has its work done in one transaction
-// (see write_line.h), and transactions that are written while another is synced share a sync
-// (sqlite_syncs.h). Work that fails does not harm the others of its group: it writes nothing, or
-// everything is rolled back and each one is done alone.
+// with one sync (see write_line.h). Work that fails does not harm the others of its group: it
+// writes nothing, or everything is rolled back and each one is done alone.
 //
 // This connection alone checkpoints. (SQLite before 3.51.3 can corrupt a file when two connections
 // do so at the same moment.)
@@ -17,7 +16,6 @@
 #include <string>
 
 #include "store/sqlite_schema.h"
-#include "store/sqlite_syncs.h"
 #include "store/store_lock.h"
 #include "store/write_line.h"
 
@@ -35,15 +33,10 @@ public:
     ~SqliteWriter();
 
     // Returns when the work is durable or has failed. `bytes` is about how much it writes.
-    Result<void> run(const Work& work, std::size_t bytes = 0);
-    // Returns when the work is written, and all that it may have read: both are durable when
-    // sync() says so. `later`: sync() will not come at once.
-    Result<CommitSyncs::Ticket> write(const Work& work, std::size_t bytes, bool later);
-    Result<void> sync(const CommitSyncs::Ticket& ticket) { return syncs_.wait(ticket); }
-    bool synced(const CommitSyncs::Ticket& ticket) const { return syncs_.synced(ticket); }
-    // Returns when nothing that could be read before is without its sync, whatever became of that.
-    void settle() { (void)syncs_.wait(syncs_.newest()); }
-    // As run(), for work that removes content: when it returns, the WAL has none of it either,
+    // `written`: see Store::append_ahead.
+    Result<void> run(const Work& work, std::size_t bytes = 0,
+                     const std::function<void()>& written = {});
+    // The same for work that removes content: when it returns, the WAL has none of it either,
     // unless a reader was in the way for long; then one behind a later work does it.
     Result<void> run_and_purge(const Work& work);
     bool purge_is_due() const { return purge_due_; }
@@ -55,8 +48,7 @@ public:
 
 private:
     struct Waiting;
-    Result<CommitSyncs::Ticket> wait_in_line(Waiting& me);
-    Result<void> sync_log() const;
+    Result<void> wait_in_line(Waiting& me);
     std::size_t lead(std::span<Waiting* const> waiting);
     void do_group(std::span<Waiting* const> group);
     bool do_together(std::span<Waiting* const> group);
@@ -70,7 +62,7 @@ private:
     std::string path_;
     SyncLevel sync_;
     const StoreLock& lock_;
-    CommitSyncs syncs_;
+    bool distrusted_ = false;
     std::atomic<bool> purge_due_ = false;
     std::int64_t checkpoint_at_;
     std::uint64_t undone_ = 0;

@@ -5,9 +5,9 @@
 
 namespace palimpsest {
 
-Result<Ahead> Store::append_ahead(const ConversationId& name, const Batch& batch) {
-    PAL_TRY(appended, append(name, batch));
-    return Ahead{std::move(appended), {}};
+Result<Appended> Store::append_ahead(const ConversationId& name, const Batch& batch,
+                                     const OnWritten&) {
+    return append(name, batch);
 }
 
 Result<std::size_t> Store::sweep(std::size_t) {

@@ -22,19 +22,16 @@ inline constexpr std::size_t write_group_bytes = 8 << 20;
 template <class Work>
 class WriteLine {
 public:
-    // Returns when `work` is done. At the front of the line, behind `get_ready`, `lead` is called
-    // with those who wait, this one first, and gives how many of them, from the front, it has done:
-    // at least one. Behind it, when these are told and while nobody else leads, `tidy` is called.
-    template <class GetReady, class Lead, class Tidy>
-    void pass(Work& work, const GetReady& get_ready, const Lead& lead, const Tidy& tidy) {
+    // Returns when `work` is done. At the front of the line `lead` is called with those who wait,
+    // this one first, and gives how many of them, from the front, it has done: at least one. Behind
+    // it, when these are told and while nobody else leads, `tidy` is called.
+    template <class Lead, class Tidy>
+    void pass(Work& work, const Lead& lead, const Tidy& tidy) {
         Place me{&work};
         std::unique_lock lock(mutex_);
         line_.push_back(&me);
         me.bell->wait(lock, [&] { return me.done || line_.front() == &me; });
         if (me.done) return;
-        lock.unlock();
-        get_ready();
-        lock.lock();
         std::vector<Work*> waiting;
         for (std::size_t i = 0; i < std::min(line_.size(), write_group_count); ++i)
             waiting.push_back(line_[i]->work);

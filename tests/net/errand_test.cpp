@@ -173,14 +173,15 @@ TEST(errand, that_may_block_leaves_the_network_thread_for_good) {
     EXPECT_EQ(after, blocking);
 }
 
-TEST(errand, goes_on_while_a_job_is_done_beside_it) {
+TEST(errand, goes_on_elsewhere_while_what_it_left_behind_blocks_its_thread) {
     std::atomic<bool> answered = false, ended = false;
-    std::thread::id before, beside, after;
+    std::thread::id before, aside, after;
     const auto service = [&](Exchange& exchange) -> Task<void> {
         auto work = [&] {
             before = this_thread();
-            Errand::current()->do_beside([&] {
-                beside = this_thread();
+            Errand::current()->do_aside([&](const auto& go_on) {
+                aside = this_thread();
+                go_on();
                 wait_until([&] { return answered.load(); });
                 ended = true;
             });
@@ -196,21 +197,39 @@ TEST(errand, goes_on_while_a_job_is_done_beside_it) {
     EXPECT_FALSE(ended);
     answered = true;
     wait_until([&] { return ended.load(); });
-    EXPECT_EQ(after, before);
-    EXPECT_NE(beside, before);
+    EXPECT_EQ(aside, before);
+    EXPECT_NE(after, before);
 }
 
-TEST(errand, waits_for_its_job_without_the_only_worker) {
-    bool ended = false;
+TEST(errand, goes_on_where_it_was_behind_what_never_lets_it_go) {
+    std::thread::id before, aside, after;
     const auto service = [&](Exchange& exchange) -> Task<void> {
         auto work = [&] {
-            Errand* const errand = Errand::current();
-            errand->wait_for([&, errand](const Errand::GoOn& go_on) {
-                errand->do_beside([&, go_on] {
-                    ended = true;
-                    go_on();
-                });
+            before = this_thread();
+            Errand::current()->do_aside([&](const auto&) { aside = this_thread(); });
+            after = this_thread();
+        };
+        co_await exchange.run(work, Lane::slow);
+        exchange.answer(HttpResponse(200));
+    };
+    Started started(service);
+    WireClient client(started.port);
+    client.send(get);
+    EXPECT_EQ(client.receive_answer().status, 200);
+    EXPECT_EQ(aside, before);
+    EXPECT_EQ(after, before);
+}
+
+TEST(errand, waits_for_the_only_worker_that_is_busy_with_what_it_left_behind) {
+    std::atomic<bool> ended = false, went_on_late = false;
+    const auto service = [&](Exchange& exchange) -> Task<void> {
+        auto work = [&] {
+            Errand::current()->do_aside([&](const auto& go_on) {
+                go_on();
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                ended = true;
             });
+            went_on_late = ended.load();
         };
         co_await exchange.run(work, Lane::slow);
         exchange.answer(HttpResponse(200));
@@ -221,7 +240,7 @@ TEST(errand, waits_for_its_job_without_the_only_worker) {
     WireClient client(started.port);
     client.send(get);
     EXPECT_EQ(client.receive_answer().status, 200);
-    EXPECT_TRUE(ended);
+    EXPECT_TRUE(went_on_late);
 }
 
 TEST(errand, that_waits_on_a_worker_goes_on_on_the_thread_that_ends_the_wait) {

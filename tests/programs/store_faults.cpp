@@ -89,13 +89,13 @@ void write_for_ever(Store& store, const Writing& how) {
             if (!std::exchange(told, true)) say("ack " + name + " " + text);
         };
         if (when == "early") tell();
+        const auto written = [&](const Appended&) {
+            if (when == "written") tell();
+        };
         std::vector<std::string> texts{text + " " + filler};
         if (n % 16 == 15) texts.push_back(large);
-        auto written = store.append_ahead({"t", name}, batch_of(texts, text));
-        if (written && when == "written") tell();
-        const Result<void> done = !written        ? std::unexpected(written.error())
-                                  : written->sync ? written->sync()
-                                                  : Result<void>();
+        const Result<Appended> done =
+            store.append_ahead({"t", name}, batch_of(texts, text), written);
         if (!done) say("error " + one_line(done.error().message));
         if (done) tell();
     }

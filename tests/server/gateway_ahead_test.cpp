@@ -28,16 +28,16 @@ public:
         sync.notify_all();
     }
 
-    Result<Ahead> append_ahead(const ConversationId& name, const Batch& batch) override {
+    Result<Appended> append_ahead(const ConversationId& name, const Batch& batch,
+                                  const OnWritten& written) override {
         auto done = inner_.append(name, batch);
-        if (!done) return std::unexpected(done.error());
+        if (!done) return done;
         ++ahead;
-        return Ahead{*std::move(done), [this, name]() -> Result<void> {
-                         sync.wait(Sync::waits);
-                         if (sync == Sync::done) return {};
-                         (void)inner_.erase(name);
-                         return fail(ErrorCode::outcome_unknown, "the disk has failed");
-                     }};
+        written(*done);
+        sync.wait(Sync::waits);
+        if (sync == Sync::done) return done;
+        (void)inner_.erase(name);
+        return fail(ErrorCode::outcome_unknown, "the disk has failed");
     }
     template <class Call>
     auto pass(Call call) -> decltype(call()) {

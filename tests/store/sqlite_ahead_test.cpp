@@ -1,10 +1,9 @@
-// What SQLite's store gives of a batch that is written and not yet synced. That it survives a kill
+// What SQLite's store tells of a batch that is written and not yet synced. That it survives a kill
 // is for store_kill_test.py.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <filesystem>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,94 +24,79 @@ std::string all_texts(Store& store, const ConversationId& name) {
 }
 
 // From the first batch on, which begins the write-ahead log too.
-TEST(sqlite_ahead, gives_a_batch_once_the_files_have_it) {
+TEST(sqlite_ahead, tells_of_a_batch_once_the_files_have_it) {
     const TestFolder folder;
     const auto store = open_good(folder.url());
     for (const char* text : {"one", "two", "three"}) {
         const TestFolder copy;
-        auto ahead = store->append_ahead(alice, batch_of(text));
-        ASSERT_TRUE(ahead) << ahead.error().message;
-        for (const char* name : {"store.db", "store.db-wal"})
-            std::filesystem::copy_file(folder.file(name), copy.file(name));
-        ASSERT_TRUE(ahead->sync);
-        EXPECT_TRUE(ahead->sync());
+        int told = 0;
+        const auto done = store->append_ahead(alice, batch_of(text), [&](const Appended&) {
+            ++told;
+            for (const char* name : {"store.db", "store.db-wal"})
+                std::filesystem::copy_file(folder.file(name), copy.file(name));
+        });
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(told, 1);
         EXPECT_EQ(all_texts(*open_good(copy.url()), alice), all_texts(*store, alice));
     }
 }
 
-TEST(sqlite_ahead, gives_a_repeat_what_is_synced_with_the_first_time) {
+TEST(sqlite_ahead, lets_nobody_read_what_is_not_synced) {
+    const TestFolder folder;
+    const auto store = open_good(folder.url());
+    ASSERT_TRUE(store->append(alice, batch_of("one")));
+    std::string seen;
+    ASSERT_TRUE(store->append_ahead(alice, batch_of("two"), [&](const Appended&) {
+        std::jthread([&] { seen = all_texts(*store, alice); });
+    }));
+    EXPECT_EQ(seen, "one ");
+    EXPECT_EQ(all_texts(*store, alice), "one two ");
+}
+
+TEST(sqlite_ahead, tells_a_repeat_what_was_stored_or_nothing) {
     const TestFolder folder;
     const auto store = open_good(folder.url());
     Batch batch = batch_of("one");
     batch.key = "k";
-    auto first = store->append_ahead(alice, batch);
-    ASSERT_TRUE(first && first->sync);
-    auto repeat = store->append_ahead(alice, batch);
-    ASSERT_TRUE(repeat && repeat->sync);
-    EXPECT_TRUE(repeat->appended.again);
-    EXPECT_EQ(repeat->appended.last, Seq{1});
-    EXPECT_TRUE(repeat->sync());
-    const auto late = store->append_ahead(alice, batch);
-    ASSERT_TRUE(late);
-    EXPECT_FALSE(late->sync);
-    EXPECT_TRUE(first->sync());
+    ASSERT_TRUE(store->append(alice, batch));
+    const auto done =
+        store->append_ahead(alice, batch, [&](const Appended& ahead) { EXPECT_TRUE(ahead.again); });
+    ASSERT_TRUE(done);
+    EXPECT_TRUE(done->again);
+    EXPECT_EQ(done->last, Seq{1});
 }
 
-TEST(sqlite_ahead, has_nothing_to_sync_behind_a_purge) {
-    const TestFolder folder;
-    const auto store = open_good(folder.url());
-    auto ahead = store->append_ahead(alice, batch_of("one"));
-    ASSERT_TRUE(store->append({"t", "bob"}, batch_of("two")));
-    ASSERT_TRUE(store->erase({"t", "bob"}));
-    EXPECT_TRUE(ahead->sync());
-    EXPECT_EQ(all_texts(*store, alice), "one ");
-}
-
-TEST(sqlite_ahead, has_nothing_to_sync_in_a_store_that_syncs_nothing) {
+TEST(sqlite_ahead, tells_nobody_when_nothing_is_synced) {
     const TestFolder folder;
     const auto store = open_good(folder.url() + "?sync=off");
-    const auto ahead = store->append_ahead(alice, batch_of("one"));
-    ASSERT_TRUE(ahead);
-    EXPECT_FALSE(ahead->sync);
+    int told = 0;
+    ASSERT_TRUE(store->append_ahead(alice, batch_of("one"), [&](const Appended&) { ++told; }));
+    EXPECT_EQ(told, 0);
 }
 
-TEST(sqlite_ahead, lets_a_reader_go_when_what_it_read_is_on_the_disk) {
+TEST(sqlite_ahead, tells_all_of_a_shared_commit) {
     const TestFolder folder;
-    ASSERT_TRUE(open_good(folder.url())->append(alice, batch_of("one")));
-    int settled = 0;
-    SqliteReaders readers(folder.file("store.db"), 1, [&] { ++settled; });
-    {
-        const auto loan = readers.borrow();
-        ASSERT_TRUE(loan) << loan.error().message;
-        EXPECT_EQ(settled, 0);
-    }
-    EXPECT_EQ(settled, 1);
-    EXPECT_TRUE(readers.borrow());
-    EXPECT_EQ(settled, 2);
-}
-
-TEST(sqlite_ahead, shares_syncs_among_threads_and_loses_nothing) {
-    const TestFolder folder;
+    auto opened = SqliteStore::open({.path = folder.file("store.db")});
+    ASSERT_TRUE(opened) << opened.error().message;
     constexpr int writers = 8, each = 40;
-    {
-        const auto store = open_good(folder.url());
-        std::atomic<int> failed = 0;
-        std::vector<std::jthread> threads;
-        for (int w = 0; w < writers; ++w)
-            threads.emplace_back([&, w] {
-                const ConversationId own{"t", std::to_string(w)};
-                for (int i = 0; i < each; ++i) {
-                    auto ahead = store->append_ahead(own, batch_of(std::to_string(i).c_str()));
-                    if (!ahead || (ahead->sync && !ahead->sync())) ++failed;
-                }
-            });
-        threads.clear();
-        EXPECT_EQ(failed, 0);
-    }
-    std::string all;
-    for (int i = 0; i < each; ++i) all += std::to_string(i) + " ";
-    const auto store = open_good(folder.url());
-    for (int w = 0; w < writers; ++w) EXPECT_EQ(all_texts(*store, {"t", std::to_string(w)}), all);
+    std::atomic<int> told = 0, failed = 0;
+    std::vector<std::jthread> threads;
+    for (int w = 0; w < writers; ++w)
+        threads.emplace_back([&, w] {
+            const ConversationId own{"t", std::to_string(w)};
+            for (int i = 0; i < each; ++i) {
+                int mine = 0;
+                const auto tell = [&](const Appended& ahead) {
+                    mine += ahead.last == Seq{static_cast<std::uint64_t>(i) + 1} ? 1 : 100;
+                };
+                if (!(*opened)->append_ahead(own, batch_of("x"), tell)) ++failed;
+                told += mine;
+            }
+        });
+    threads.clear();
+    EXPECT_EQ(failed, 0);
+    EXPECT_EQ(told, writers * each);
+    EXPECT_LT((*opened)->commits(), std::uint64_t{writers * each});
 }
 
 }  // namespace
