@@ -107,7 +107,9 @@ HeaderPatch patch_of(const JsonValue& header) {
     patch.owner = text("owner");
     patch.title = text("title");
     patch.system_prompt = text("system_prompt");
-    if (const auto policy = header.find("policy"); policy && policy->is_object())
+    // A preset stands there by its name.
+    if (const auto policy = header.find("policy");
+        policy && (policy->is_object() || policy->is_string()))
         patch.policy = std::string(policy->raw());
     if (const auto metadata = header.find("metadata"); metadata && metadata->is_object())
         patch.metadata_merge = std::string(metadata->raw());

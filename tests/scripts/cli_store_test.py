@@ -86,6 +86,21 @@ class Store(PalTest):
                 self.assertEqual(plain[0]["conversation"][field], back[0]["conversation"][field])
             self.assertEqual(self.pal("import", file, "--store", target).status, 5)
 
+    def test_a_policy_comes_back_from_an_export_and_a_copy_in_any_of_its_forms(self):
+        url, copied = self.store("sqlite"), self.store("files", "copied")
+        for name, policy in (("name", '"balanced"'), ("object", '{"mode":"trim","max_user_turns":3}'),
+                             ("none", "null")):
+            self.ok("append", name, "--store", url, stdin=json.dumps(CHAT[0]))
+            text = self.ok("export", name, "--store", url).out
+            file = self.write("1.jsonl", text.replace('"policy":null', '"policy":' + policy))
+            self.ok("import", file, "--id", name + "1", "--store", url)
+            file = self.write("2.jsonl", self.ok("export", name + "1", "--store", url).out)
+            self.ok("import", file, "--id", name + "2", "--store", url)
+            self.ok("copy", "--store", url, "--to", copied)
+            for where in (url, copied):
+                shown = self.ok("show", name + "2", "--json", "--store", where).out
+                self.assertIn(f'"policy":{policy},', shown)
+
     def test_a_copy_into_another_kind_of_store_and_back(self):
         self.fill(self.store("sqlite"))
         first = self.ok("copy", "--store", self.store("sqlite"), "--to", self.store("files", "f"))
