@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "core/recollect.h"
 #include "core/scan.h"
 
 namespace palimpsest {
@@ -33,15 +34,16 @@ struct RowRule {
     bool in_a_row;
     bool mixes_compaction;       // its provider's compactions may stand beside words
     bool begins_with_reasoning;  // a run of calls whose first one reasoned must begin with it still
+    bool has_nameless_results;   // the role `function`, of the way before there were tools
 };
 constexpr RowRule row_rules[] = {
-    {FormatId::openai_chat, false, false, false},
-    {FormatId::openai_responses, true, false, false},
-    {FormatId::anthropic, true, true, true},
+    {FormatId::openai_chat, false, false, false, true},
+    {FormatId::openai_responses, true, false, false, false},
+    {FormatId::anthropic, true, true, true, false},
 };
 
-const RowRule& row_rule(const Item& item) {
-    const auto rule = std::ranges::find(row_rules, item.message.format, &RowRule::format);
+const RowRule& row_rule(const Message& message) {
+    const auto rule = std::ranges::find(row_rules, message.format, &RowRule::format);
     return rule == std::end(row_rules) ? row_rules[0] : *rule;
 }
 
@@ -49,12 +51,23 @@ bool can_stand_in_row(const Item& item) {
     const Shape& shape = item.message.shape;
     if (item.kind == ItemKind::summary || shape.role != Role::assistant || !shape.results.empty())
         return false;
-    return row_rule(item).in_a_row;
+    return row_rule(item.message).in_a_row;
+}
+
+// A result that names no call: it answers what the model said right before it.
+bool is_nameless_result(const Message& message) {
+    return message.shape.role == Role::other && row_rule(message).has_nameless_results &&
+           !is_recalled(message);
+}
+bool is_nameless_result(const Item& item) {
+    return item.kind != ItemKind::summary && is_nameless_result(item.message);
 }
 
 // Results are the tool's words, whoever brings them: Anthropic's format has them in messages of the
 // user, who may say something beside.
-std::uint8_t roles_in(const Shape& shape) {
+std::uint8_t roles_in(const Item& item) {
+    const Shape& shape = item.message.shape;
+    if (is_nameless_result(item)) return bit_of(Role::tool) | bit_of(Role::other);
     if (shape.results.empty()) return bit_of(shape.role);
     return bit_of(Role::tool) | (shape.text ? bit_of(shape.role) : std::uint8_t{0});
 }
@@ -64,7 +77,7 @@ std::uint8_t roles_in(const Shape& shape) {
 bool may_be_sealed(const Item& item) {
     const Shape& shape = item.message.shape;
     if (shape.role != Role::assistant || item.kind == ItemKind::summary) return false;
-    return row_rule(item).mixes_compaction ||
+    return row_rule(item.message).mixes_compaction ||
            (!shape.text && !shape.reasoning && shape.media == 0 && shape.calls.empty() &&
             shape.results.empty());
 }
@@ -72,7 +85,13 @@ bool may_be_sealed(const Item& item) {
 }  // namespace
 
 bool binds_run(const Item& item) {
-    return row_rule(item).begins_with_reasoning && item.message.shape.reasoning;
+    return row_rule(item.message).begins_with_reasoning && item.message.shape.reasoning;
+}
+
+bool may_pair_without_id(const Message& message) {
+    const bool may_call =
+        message.shape.role == Role::assistant && row_rule(message).has_nameless_results;
+    return may_call || is_nameless_result(message);
 }
 
 bool starts_turn(const Item& item) {
@@ -99,7 +118,7 @@ ItemFacts FactTaker::take(const Item& item) {
                     .tokens = item.tokens,
                     .calls = static_cast<std::uint32_t>(shape.calls.size()),
                     .treatment = treatment_of(item.kind),
-                    .roles = roles_in(shape),
+                    .roles = roles_in(item),
                     .pinned = item.pinned,
                     .reasoning = shape.reasoning,
                     .starts_turn = starts_turn(item),
@@ -131,6 +150,7 @@ ItemFacts FactTaker::take(const Item& item) {
 // belong together with all that was said beside them.
 std::optional<std::uint32_t> Row::joined_by(const Item& item) const {
     const Shape& shape = item.message.shape;
+    if (is_nameless_result(item)) return format_ == item.message.format ? said_ : std::nullopt;
     if (!group_ || format_ != item.message.format || !can_stand_in_row(item)) return std::nullopt;
     if (shape.reasoning) return calls_ || !led_ ? group_ : std::nullopt;
     return reasoned_ || calls_ || !shape.calls.empty() ? group_ : std::nullopt;
@@ -144,6 +164,8 @@ void Row::add(const Item& item, std::uint32_t group) {
     calls_ = !shape.calls.empty() || (goes_on && calls_);
     led_ = !only_reasons || (goes_on && led_);
     format_ = item.message.format;
+    if (!is_nameless_result(item)) said_.reset();
+    if (shape.role == Role::assistant && item.kind != ItemKind::summary) said_ = group;
     if (can_stand_in_row(item) && (reasoned_ || calls_))
         group_ = group;
     else

@@ -2,9 +2,10 @@
 //
 // Every item has its group (facts.cpp): a call opens a group, results join the group of the newest
 // call with their id, everything else is a group by itself. Parallel calls that their format tells
-// in several items are one group, and so is reasoning with what it led to. Sending groups in the
-// order of their first items is what keeps pairs together when two turns were written at the same
-// time.
+// in several items are one group, and so is reasoning with what it led to, and what the model said
+// with the message of the role `function` right behind it, whose call has no id. Sending groups in
+// the order of their first items is what keeps pairs together when two turns were written at the
+// same time.
 #include <algorithm>
 #include <numeric>
 

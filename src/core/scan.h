@@ -32,6 +32,9 @@ struct ItemFacts {
 };
 
 bool starts_turn(const Item& item);
+// A call that a message of the role `function` answers, or such an answer: neither has an id, and
+// only what stands right beside it can belong to it. Never wrongly false.
+bool may_pair_without_id(const Message& message);
 constexpr std::uint8_t bit_of(Role role) {
     return static_cast<std::uint8_t>(1u << static_cast<unsigned>(role));
 }
@@ -57,7 +60,8 @@ private:
     std::unordered_map<std::string_view, std::size_t> index_;
 };
 
-// What the model said at once in several items: the group that the next item may belong to.
+// What the model said at once in several items, and what answers it without naming it: the group
+// that the next item may belong to.
 class Row {
 public:
     std::optional<std::uint32_t> joined_by(const Item& item) const;
@@ -65,6 +69,8 @@ public:
 
 private:
     std::optional<std::uint32_t> group_;
+    std::optional<std::uint32_t>
+        said_;  // of what the model said last, where it may still be answered
     bool reasoned_ = false;
     bool calls_ = false;  // there are some that somebody must answer
     bool led_ = false;    // to something beside reasoning

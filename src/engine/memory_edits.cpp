@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/ids.h"
+#include "core/scan.h"
 #include "engine/count.h"
 #include "engine/edit.h"
 #include "engine/quoting.h"
@@ -68,6 +69,12 @@ Result<Seq> write_pin(Memory::State& state, const ConversationId& name, Seq mess
                              }));
 }
 
+// Whether others may belong to it that are outside of a range which it begins or ends, or is in.
+bool may_reach_out(const Message& message, bool at_an_end) {
+    return !message.shape.calls.empty() || !message.shape.results.empty() ||
+           (at_an_end && may_pair_without_id(message));
+}
+
 // The messages outside of the range whose groups reach into it. not_found when there is no message
 // in the range.
 Result<std::vector<Seq>> rest_of_groups(Store& store, const Header& header, Range range) {
@@ -81,8 +88,9 @@ Result<std::vector<Seq>> rest_of_groups(Store& store, const Header& header, Rang
                     "range");
     std::set<Seq> seen, outside;
     for (const Entry& entry : entries) {
-        const Shape& shape = std::get<MessageEntry>(entry.body).message.shape;
-        if ((shape.calls.empty() && shape.results.empty()) || seen.contains(entry.seq)) continue;
+        const Message& message = std::get<MessageEntry>(entry.body).message;
+        const bool at_an_end = &entry == &entries.front() || &entry == &entries.back();
+        if (!may_reach_out(message, at_an_end) || seen.contains(entry.seq)) continue;
         PAL_TRY(group, group_around(store, header, entry.seq));
         for (const Seq member : group) (range.contains(member) ? seen : outside).insert(member);
     }

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "core/recollect.h"
 #include "core/scan.h"
 #include "palimpsest/view.h"
 
@@ -91,6 +92,27 @@ TEST(groups, words_behind_a_call_that_waits_stay_between_it_and_its_result) {
     ASSERT_EQ(find_groups(items).size(), 3u);
     const auto chat = arrange(numbered(of_format(FormatId::openai_chat, said)));
     EXPECT_EQ(order(chat), (std::vector<std::uint64_t>{1, 2, 4, 3, 5}));
+}
+
+// {"function_call":...} and {"role":"function"}: neither has an id.
+TEST(groups, a_function_message_belongs_to_what_the_model_said_before_it) {
+    const Item function = said(Role::other);
+    const auto items =
+        std::vector{user(), answer(), function, answer(), function, user(), function};
+    const auto groups = find_groups(items);
+    ASSERT_EQ(groups.size(), 5u);
+    EXPECT_EQ(groups[1].first, 1u);
+    EXPECT_EQ(groups[1].last, 2u);
+    EXPECT_EQ(groups[2].first, 3u);
+    EXPECT_EQ(groups[2].last, 4u);
+    for (const FormatId format : {FormatId::openai_responses, FormatId::anthropic})
+        EXPECT_EQ(find_groups(of_format(format, items)).size(), items.size());
+}
+
+TEST(groups, a_quotation_of_the_past_belongs_to_nobody) {
+    Item quotation = said(Role::user);
+    mark_recalled(quotation.message);
+    EXPECT_EQ(find_groups(std::vector{user(), answer(), quotation, user()}).size(), 4u);
 }
 
 TEST(groups, a_group_is_open_until_every_call_is_answered) {

@@ -141,6 +141,24 @@ TEST(edits, a_retract_that_would_split_a_pair_takes_the_whole_group) {
     EXPECT_EQ(texts(*memory.view(alice)), "q call:c1 r done");
 }
 
+TEST(edits, a_retract_or_a_pin_of_half_a_pair_without_ids_takes_the_whole_pair) {
+    const std::string pair =
+        R"({"role":"assistant","content":null,"function_call":{"name":"look","arguments":"{}"}},)"
+        R"({"role":"function","name":"look","content":"seen"})";
+    for (const Seq half : {Seq{2}, Seq{3}}) {
+        Memory memory = open_memory();
+        ASSERT_TRUE(memory.append(
+            alice, {.messages = "[" + user("look") + "," + pair + "," + user("and?") + "]"}));
+        ASSERT_TRUE(memory.retract(alice, {half, half}));
+        EXPECT_EQ(texts(*memory.view(alice)), "look and?");
+        ASSERT_TRUE(memory.undo(alice));
+        ASSERT_TRUE(memory.pin(alice, half));
+        const auto view = memory.view(alice);
+        ASSERT_EQ(view->items.size(), 4u);
+        EXPECT_TRUE(view->items[1].pinned && view->items[2].pinned);
+    }
+}
+
 TEST(edits, a_retract_of_what_is_pinned_is_refused_whole) {
     Memory memory = memory_with({user("q"), call("c1"), result("c1", "r"), assistant("done")});
     ASSERT_TRUE(memory.pin(alice, Seq{3}));
