@@ -25,6 +25,7 @@ namespace palimpsest {
 struct Budget {
     std::uint64_t window = 0;  // what the model takes, question and answer together; 0: not known
     std::uint64_t reply = 0;   // kept free for the answer
+    std::string_view reply_field = {};  // that asks for so much, a literal; empty: none
     bool reply_is_usual = false;    // nobody asked for so much: never more than half of the window
     std::uint64_t tools = 0;        // schemas of the tools that are sent
     std::uint64_t system = 0;       // the preamble

@@ -284,6 +284,7 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
                 ? "the policy's last_resort leaves " + std::to_string(plan.used_after) + " tokens"
                 : "what must stay takes " + std::to_string(plan.floor) + " tokens";
         const bool by_answer = !plan.little_room.empty() && plan.floor <= budget.window / 2;
+        if (by_answer) plan.blamed = budget.reply_field;
         plan.explanation +=
             ", the limit is " + std::to_string(plan.limit) + "; " +
             (by_answer ? plan.little_room
@@ -306,11 +307,12 @@ void set_outcome(Plan& plan, const Outline& outline, const Policy& policy, const
 }
 
 // Where the answer alone is why there is little room: a usual one leaves half of the window.
-std::string little_room(const Budget& asked, const Budget& budget) {
+std::string little_room(const Budget& budget) {
     if (budget.window == 0 || budget.reply <= budget.window / 2) return {};
-    return std::string(asked.reply > 0 ? "max_tokens " : "reply_tokens ") +
-           std::to_string(budget.reply) + " leaves " + std::to_string(budget.limit()) +
-           " of the window of " + std::to_string(budget.window) + ": ask for a shorter answer";
+    const std::string_view field = budget.reply_field.empty() ? "an answer of" : budget.reply_field;
+    return std::string(field) + " " + std::to_string(budget.reply) + " leaves " +
+           std::to_string(budget.limit()) + " of the window of " + std::to_string(budget.window) +
+           ": ask for a shorter answer";
 }
 
 // One order for each fold that stands. What an earlier round folded a later one may have folded
@@ -336,10 +338,14 @@ std::string_view outcome_name(PlanOutcome outcome) {
     return names[static_cast<std::size_t>(outcome)];
 }
 
-Error unreachable_error(std::uint64_t floor, std::string_view explanation) {
-    const std::string why(explanation);
-    if (floor == 0) return {ErrorCode::budget_unreachable, "the policy ends the turn: " + why, {}};
-    return {ErrorCode::budget_unreachable, "the request cannot be made to fit: " + why, {}};
+Error unreachable_error(std::uint64_t floor, std::string_view explanation, std::string param) {
+    const std::string what =
+        floor == 0 ? "the policy ends the turn: " : "the request cannot be made to fit: ";
+    return {ErrorCode::budget_unreachable, what + std::string(explanation), std::move(param)};
+}
+
+Error unreachable_error(const Plan& plan) {
+    return unreachable_error(plan.floor, plan.explanation, plan.blamed);
 }
 
 std::uint64_t first_byte_of(std::span<const Item> items, std::size_t item) {
@@ -352,7 +358,10 @@ Budget budget_under(const Policy& policy, Budget budget) {
     if (policy.window_tokens > 0 && (budget.window == 0 || policy.window_tokens < budget.window))
         budget.window = policy.window_tokens;
     if (budget.reply_is_usual) budget.reply = std::min(budget.reply, budget.window / 2);
-    if (budget.reply == 0) budget.reply = policy.reply_tokens;
+    if (budget.reply == 0) {
+        budget.reply = policy.reply_tokens;
+        budget.reply_field = "reply_tokens";
+    }
     return budget;
 }
 
@@ -401,7 +410,7 @@ Plan make_plan(const PlanInput& asked, const Policy& given, const Due& due) {
     plan.tokens_before = plan.tokens_after = input.occasion.totals.tokens;
     plan.used_before = plan.used_after = budget.used(input.occasion.totals);
     plan.limit = budget.limit();
-    plan.little_room = little_room(asked.occasion.budget, budget);
+    plan.little_room = little_room(budget);
     if (due.level == Level::none) return plan;
     const auto target = choose_target(policy, due, input.occasion, plan.used_before);
     plan.target = target.value_or(0);

@@ -48,11 +48,14 @@ struct Plan {
     std::uint64_t first_byte = 0;  // where it begins in the items' raw bytes
     std::string little_room = {};  // for people: how the answer takes most of the window
     std::string explanation = {};  // for people: why it came out so, with the numbers
+    std::string blamed = {};       // unreachable: the field that asks for too long an answer
     std::vector<Item> items = {};  // the view after it; only when done and asked for
 };
 
-// The error of an unreachable plan, from its floor and its explanation.
-Error unreachable_error(std::uint64_t floor, std::string_view explanation);
+// The error of an unreachable plan.
+Error unreachable_error(const Plan& plan);
+// The same from its floor and its explanation, where those are what is left of it.
+Error unreachable_error(std::uint64_t floor, std::string_view explanation, std::string param = {});
 
 struct PlanInput {
     std::span<const Item> items = {};       // arranged; as in a View

@@ -185,8 +185,7 @@ Result<Drawn> draw_up(const OpenDocument& open, const DocumentOptions& options, 
     Drawn out;
     Plan& plan = out.document.plan;
     plan = make_plan(input, terms.policy);
-    if (plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
+    if (plan.outcome == PlanOutcome::unreachable) return std::unexpected(unreachable_error(plan));
     const bool done = plan.outcome == PlanOutcome::done;
     if (done) add_rest(plan, std::span(open.items).subspan(terms.items), open.budget);
     std::vector<Message> view = open.preamble;

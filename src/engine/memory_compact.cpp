@@ -99,8 +99,7 @@ Result<View> preview(Memory::State& state, const View& usual, const PolicyInForc
     if (due.level == Level::none) return view;
     const Planned planned = plan_compaction(state, view, occasion, in_force, due, {});
     const Plan& plan = planned.plan;
-    if (plan.outcome == PlanOutcome::unreachable)
-        return std::unexpected(unreachable_error(plan.floor, plan.explanation));
+    if (plan.outcome == PlanOutcome::unreachable) return std::unexpected(unreachable_error(plan));
     if (plan.outcome != PlanOutcome::done) return view;
     return with_edits(view, plan.edits);
 }

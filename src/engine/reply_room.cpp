@@ -5,30 +5,32 @@
 namespace palimpsest {
 namespace {
 
-std::uint64_t reply_asked(JsonValue request) {
-    for (const std::string_view name : {"max_completion_tokens", "max_output_tokens", "max_tokens"})
-        if (const auto value = request.find(name))
-            if (const auto number = value->integer(); number && *number > 0)
-                return static_cast<std::uint64_t>(*number);
-    return 0;
-}
-
-void set_reply(Budget& budget, std::uint64_t asked, const ModelSpec& model) {
-    budget.reply_is_usual = asked == 0;
-    budget.reply =
-        asked > 0 ? asked : std::min<std::uint64_t>(model.reply_tokens, budget.window / 2);
+void set_usual_reply(Budget& budget, const ModelSpec& model) {
+    budget.reply_is_usual = true;
+    budget.reply_field = {};
+    budget.reply = std::min<std::uint64_t>(model.reply_tokens, budget.window / 2);
 }
 
 }  // namespace
 
 void keep_reply_free(Budget& budget, JsonValue request, const ModelSpec& model) {
-    set_reply(budget, reply_asked(request), model);
+    set_usual_reply(budget, model);
+    for (const std::string_view name :
+         {"max_completion_tokens", "max_output_tokens", "max_tokens"}) {
+        const auto value = request.find(name);
+        const auto number = value ? value->integer() : std::nullopt;
+        if (!number || *number <= 0) continue;
+        budget.reply = static_cast<std::uint64_t>(*number);
+        budget.reply_field = name;
+        budget.reply_is_usual = false;
+        return;
+    }
 }
 
 void keep_reply_free(Budget& budget, std::string_view parameters, const ModelSpec& model) {
     const bool may_ask = parameters.find("max_") != std::string_view::npos;
     const auto document = parse_json(may_ask ? parameters : "{}");
-    set_reply(budget, document ? reply_asked(document->root()) : 0, model);
+    document ? keep_reply_free(budget, document->root(), model) : set_usual_reply(budget, model);
 }
 
 }  // namespace palimpsest

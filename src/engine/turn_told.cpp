@@ -14,7 +14,7 @@ void tell_resting(const Due& due, std::vector<std::string>& warnings) {
 std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,
                               const Planned& planned) {
     announce(state, name, told_of(planned));
-    return std::unexpected(unreachable_error(planned.plan.floor, planned.plan.explanation));
+    return std::unexpected(unreachable_error(planned.plan));
 }
 
 Result<void> tell_compaction(Memory::State& state, const Attempt& attempt, Seq behind,

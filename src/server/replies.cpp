@@ -87,6 +87,9 @@ Result<HeaderPatch> header_patch_of(const Call& call) {
 Error blame(Error error, const Call& call, std::string_view param) {
     if (error.code == ErrorCode::unprocessable && error.param == "key" && !call.key.empty())
         error.param = "Idempotency-Key";
+    const auto parameters = call.field("parameters");
+    if (error.code == ErrorCode::budget_unreachable && parameters && parameters->find(error.param))
+        error.param = "parameters." + error.param;
     if (error.code != ErrorCode::conflict || !error.param.empty()) return error;
     if (call.if_match) param = "If-Match";
     error.param = param;

@@ -82,16 +82,17 @@ Result<RouteReply> chat_with_state(Call& call) {
     PAL_TRY(model, choose_model(call, call.text("model").value_or("")));
     PAL_TRY(parameters, parameters_in(call));
     const MemoryOptions memory = call.site.memory.shared_options();
-    PAL_TRY(turn, chat_with_state(state_of(call),
-                                  {.messages = messages,
-                                   .format = format,
-                                   .model = std::string(model->name()),
-                                   .tools = raw_of(call, "tools"),
-                                   .parameters = std::move(parameters)},
-                                  *model, options_of(call, memory),
-                                  {.others_pending = true, .stop = call.out->stop()}));
-    PAL_CHECK(check_answered(turn.chat));
-    return RouteReply{.body = write_turn(turn)};
+    const auto turn = chat_with_state(state_of(call),
+                                      {.messages = messages,
+                                       .format = format,
+                                       .model = std::string(model->name()),
+                                       .tools = raw_of(call, "tools"),
+                                       .parameters = std::move(parameters)},
+                                      *model, options_of(call, memory),
+                                      {.others_pending = true, .stop = call.out->stop()});
+    if (!turn) return std::unexpected(blame(turn.error(), call, ""));
+    PAL_CHECK(check_answered(turn->chat));
+    return RouteReply{.body = write_turn(*turn)};
 }
 
 Result<RouteReply> append_to_state(Call& call) {

@@ -61,6 +61,28 @@ TEST(reply_room, of_the_whole_window_cannot_be_had_and_the_refusal_names_it) {
         << begun.error().message;
 }
 
+TEST(reply_room, is_refused_in_the_words_of_the_field_that_asked_for_it) {
+    Memory memory = open_memory();
+    const std::string list = "[" + user("hi") + "]";
+    for (const std::string field : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
+        const std::string asked = "{\"" + field + "\":9000";
+        const auto begun = memory.begin(
+            alice,
+            {.messages = list, .model = "gpt-4", .parameters = asked + "}", .policy = "balanced"});
+        const auto done = compact_document(asked + R"(,"model":"gpt-4","messages":)" + list + "}",
+                                           {.policy = "balanced"});
+        for (const Error& error : {begun.error(), done.error()}) {
+            EXPECT_TRUE(error.message.contains("; " + field + " 9000 leaves 0")) << error.message;
+            EXPECT_EQ(error.param, field);
+        }
+    }
+    const auto begun = memory.begin(
+        alice, {.messages = list,
+                .policy = R"({"window_tokens":100,"reply_tokens":100,"passes":[{"pass":"fail"}],)"
+                          R"("last_resort":[{"pass":"drop_oldest"}]})"});
+    EXPECT_TRUE(begun.error().message.contains("reply_tokens 100 leaves")) << begun.error().message;
+}
+
 TEST(reply_room, that_leaves_little_of_the_window_is_told_beside_the_numbers) {
     const auto told = [](const std::string& asked, const std::string& list) {
         const auto done =

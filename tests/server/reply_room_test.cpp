@@ -34,5 +34,35 @@ TEST(reply_room, of_a_response_is_kept_free_whether_or_not_it_is_stored) {
     }
 }
 
+TEST(reply_room, is_refused_in_the_words_of_each_format) {
+    Behind site(FormatId::openai_responses, "memory:",
+                {.models = {{.name = "m", .window_tokens = 4000}}, .policy = "balanced"});
+    const auto check = [&](const Told& told, const std::string& field) {
+        EXPECT_EQ(told.error("code"), "budget_unreachable") << told.response.body;
+        EXPECT_EQ(told.error("param"), field) << told.response.body;
+        const std::string last = field.substr(field.find('.') + 1);
+        EXPECT_TRUE(told.error("message").contains("; " + last + " 4000 leaves 0"))
+            << told.response.body;
+    };
+    for (const char* stored : {"true", "false"})
+        check(site.say(R"("input":"a","truncation":"auto","max_output_tokens":4000,"store":)" +
+                       std::string(stored)),
+              "max_output_tokens");
+    const auto ask = [&](const std::string& target, const std::string& fields) {
+        return site.ask("POST", target, R"({"model":"m",)" + fields + "}",
+                        {{"X-Conversation-Id", "alice"}});
+    };
+    const std::string said = R"("messages":[{"role":"user","content":"a"}],)";
+    // Its errors have no field for it.
+    const Told told = ask("/v1/messages", said + R"("max_tokens":4000)");
+    EXPECT_TRUE(told.error("message").starts_with("max_tokens: ")) << told.response.body;
+    EXPECT_TRUE(told.error("message").contains("; max_tokens 4000 leaves 0"));
+    for (const std::string field : {"max_tokens", "max_completion_tokens"})
+        check(ask("/v1/chat/completions", said + "\"" + field + "\":4000"), field);
+    check(ask("/api/v1/chat",
+              R"("conversation_id":"bob","message":"a","parameters":{"max_tokens":4000})"),
+          "parameters.max_tokens");
+}
+
 }  // namespace
 }  // namespace palimpsest
