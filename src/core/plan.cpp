@@ -372,15 +372,14 @@ Due find_due(const Policy& policy, const Occasion& asked) {
     const auto at_tokens = trigger_tokens(policy.hard, occasion.budget.window);
     if (occasion.explicitly) return {Level::hard, "explicit", at_tokens};
     if (occasion.overflow) return {Level::hard, "overflow", at_tokens};
-    if (occasion.budget.used(occasion.totals) > occasion.budget.limit())
-        return {Level::hard, "window", at_tokens.value_or(occasion.budget.limit())};
-    Due hard = due_awake(policy.hard, Level::hard, occasion, policy.print);
-    if (hard.level != Level::none) return hard;
-    Due soft = due_awake(policy.soft, Level::soft, occasion, policy.print);
-    if (hard.resting.empty()) return soft;
-    soft.resting = std::move(hard.resting);
-    soft.resting_until = hard.resting_until;
-    return soft;
+    const std::uint64_t limit = occasion.budget.limit();
+    Due due = occasion.budget.used(occasion.totals) > limit
+                  ? Due{Level::hard, "window", at_tokens.value_or(limit)}
+                  : due_awake(policy.hard, Level::hard, occasion, policy.print);
+    if (due.level == Level::none) due = due_awake(policy.soft, Level::soft, occasion, policy.print);
+    add_resting(policy.hard, Level::hard, occasion, policy.print, due.resting);
+    add_resting(policy.soft, Level::soft, occasion, policy.print, due.resting);
+    return due;
 }
 
 bool is_by_choice(const Policy& policy, const Due& due, const Occasion& asked) {

@@ -37,9 +37,12 @@ struct Due {
     // The tokens at which it fired, if it is one that counts them: what the default target is
     // taken from.
     std::optional<std::uint64_t> at_tokens = {};
-    // This trigger would be due before it, and rests (see Stall) until the view has so many tokens.
-    std::string resting = {};
-    std::uint64_t resting_until = 0;
+    // Triggers that would be due as well, and rest (see Stall) until the view has so many tokens.
+    struct Rest {
+        std::string trigger = {};
+        std::uint64_t until = 0;
+    };
+    std::vector<Rest> resting = {};
 };
 
 Result<Trigger> read_trigger(const JsonValue& value, const Extensions& extensions);
@@ -58,9 +61,12 @@ struct TriggerKind {
 std::span<const TriggerKind> trigger_kinds();
 
 // The no-progress guard. The same without what rests of the policy with this fingerprint: costs
-// more than due_in() only where something is due.
+// more than due_in() only where something is due. Its `resting` stays empty.
 Due due_awake(const Trigger& trigger, Level level, const Occasion& occasion,
               const Fingerprint& policy);
+// All that is due in this tree and rests. Costs something only where compactions freed nothing.
+void add_resting(const Trigger& trigger, Level level, const Occasion& occasion,
+                 const Fingerprint& policy, std::vector<Due::Rest>& out);
 // After each compaction that was tried and did not end the turn; `tokens` of the view before it.
 // What freed something wakes every trigger: the view is another one. True: this one rests now.
 bool note_progress(std::vector<Stall>& stalls, const Fingerprint& policy, const Due& due,

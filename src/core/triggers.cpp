@@ -20,6 +20,16 @@ auto find_stall(auto& stalls, const Fingerprint& policy, const Due& due) {
     });
 }
 
+// The tokens of the view from which on it is tried again; none: it is not due, or does not rest.
+std::optional<std::uint64_t> rests_until(const Due& due, const Occasion& occasion,
+                                         const Fingerprint& policy) {
+    if (due.level == Level::none) return std::nullopt;
+    const auto stall = find_stall(occasion.stalls, policy, due);
+    if (stall == occasion.stalls.end() || stall->fruitless < fruitless_max) return std::nullopt;
+    const std::uint64_t until = stall->tokens + stall->tokens / 8;
+    return occasion.totals.tokens < until ? std::optional(until) : std::nullopt;
+}
+
 double seconds_since(Time then, Time now) {
     if (then == Time{} || now <= then) return 0;
     return std::chrono::duration<double>(now - then).count();
@@ -237,21 +247,25 @@ std::optional<std::uint64_t> trigger_tokens(const Trigger& trigger, std::uint64_
 Due due_awake(const Trigger& trigger, Level level, const Occasion& occasion,
               const Fingerprint& policy) {
     if (trigger.kind == Trigger::Kind::any) {
-        Due resting;
-        for (const Trigger& part : trigger.parts) {
-            Due due = due_awake(part, level, occasion, policy);
-            if (due.level != Level::none) return due;
-            if (resting.resting.empty()) resting = std::move(due);
-        }
-        return resting;
+        for (const Trigger& part : trigger.parts)
+            if (Due due = due_awake(part, level, occasion, policy); due.level != Level::none)
+                return due;
+        return {};
     }
     Due due = due_in(trigger, level, occasion);
-    if (due.level == Level::none) return due;
-    const auto stall = find_stall(occasion.stalls, policy, due);
-    if (stall == occasion.stalls.end() || stall->fruitless < fruitless_max) return due;
-    const std::uint64_t until = stall->tokens + stall->tokens / 8;
-    if (occasion.totals.tokens >= until) return due;
-    return {.resting = std::move(due.trigger), .resting_until = until};
+    return rests_until(due, occasion, policy) ? Due{} : due;
+}
+
+void add_resting(const Trigger& trigger, Level level, const Occasion& occasion,
+                 const Fingerprint& policy, std::vector<Due::Rest>& out) {
+    if (occasion.stalls.empty()) return;
+    if (trigger.kind == Trigger::Kind::any) {
+        for (const Trigger& part : trigger.parts) add_resting(part, level, occasion, policy, out);
+        return;
+    }
+    Due due = due_in(trigger, level, occasion);
+    if (const auto until = rests_until(due, occasion, policy))
+        out.push_back({std::move(due.trigger), *until});
 }
 
 bool note_progress(std::vector<Stall>& stalls, const Fingerprint& policy, const Due& due,

@@ -38,7 +38,7 @@ struct Attempt {
     bool refused() const { return planned && planned->plan.outcome == PlanOutcome::unreachable; }
 };
 
-// A trigger is due and rests, if there is one.
+// Of each trigger that is due and rests.
 void tell_resting(const Due& due, std::vector<std::string>& warnings);
 // The policy ends the turn; what was said is stored.
 std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,

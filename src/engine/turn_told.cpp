@@ -4,11 +4,11 @@
 namespace palimpsest {
 
 void tell_resting(const Due& due, std::vector<std::string>& warnings) {
-    if (due.resting.empty()) return;
-    warnings.push_back(
-        "compaction is due (" + due.resting +
-        ") and rests, because it changed nothing twice: it is tried again when the view has " +
-        std::to_string(due.resting_until) + " tokens");
+    for (const Due::Rest& rest : due.resting)
+        warnings.push_back(
+            "compaction is due (" + rest.trigger +
+            ") and rests, because it changed nothing twice: it is tried again when the view has " +
+            std::to_string(rest.until) + " tokens");
 }
 
 std::unexpected<Error> refuse(Memory::State& state, const ConversationId& name,

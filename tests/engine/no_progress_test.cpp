@@ -89,6 +89,33 @@ TEST(no_progress, of_one_trigger_leaves_the_policys_others_awake) {
     EXPECT_EQ(begun.compaction->report.trigger, "messages");
 }
 
+TEST(no_progress, every_trigger_of_a_list_that_rests_is_named_also_beside_one_that_is_due) {
+    Memory memory = open_memory();
+    const std::string policy = R"({"triggers":{"any":[{"tokens":100},{"messages":2}]},)"
+                               R"("passes":[{"pass":"clear_media"}]})";
+    const std::string rests = "compaction is due (tokens) and rests";
+    fill(memory);
+    for (int turn = 0; turn < 2; ++turn) say(memory, "hm", policy);
+    std::string told = warnings_of(say(memory, "hm", policy));
+    EXPECT_TRUE(told.contains(rests)) << told;
+    EXPECT_TRUE(told.contains("compaction was due (messages)")) << told;
+    say(memory, "hm", policy);
+    told = warnings_of(say(memory, "hm", policy));
+    EXPECT_TRUE(told.contains(rests)) << told;
+    EXPECT_TRUE(told.contains("compaction is due (messages) and rests")) << told;
+}
+
+TEST(no_progress, of_a_soft_trigger_is_named_where_the_hard_one_is_due) {
+    Memory memory = open_memory();
+    const std::string policy = R"({"triggers":{"soft":{"tokens":100},"hard":{"messages":5}},)"
+                               R"("passes":[{"pass":"clear_media"}]})";
+    fill(memory);
+    for (int turn = 0; turn < 3; ++turn) say(memory, "hm", policy);
+    const std::string told = warnings_of(say(memory, "hm", policy));
+    EXPECT_TRUE(told.contains("compaction was due (messages)")) << told;
+    EXPECT_TRUE(told.contains("compaction is due (tokens) and rests")) << told;
+}
+
 TEST(no_progress, a_policy_that_refuses_never_rests) {
     Memory memory = open_memory();
     const std::string policy = R"({"triggers":{"tokens":100},"passes":[{"pass":"fail"}]})";
