@@ -21,9 +21,8 @@ namespace {
 
 constexpr int shrinks_max = 4;  // Each lost one means that somebody else wrote.
 
-Result<PolicyInForce> policy_for(Memory::State& state, const Header& header,
-                                 std::string_view asked) {
-    PAL_TRY(in_force, policy_of(state, header, asked));
+Result<PolicyInForce> some_policy(Result<PolicyInForce> found, const Header& header) {
+    PAL_TRY(in_force, std::move(found));
     if (in_force.policy) return std::move(in_force);
     return fail(ErrorCode::invalid_request,
                 "'" + header.name.id +
@@ -118,7 +117,7 @@ Result<View> preview_view(Memory::State& state, const View& view, const ViewOpti
 Result<Compaction> Memory::compact(const ConversationId& name, const CompactOptions& options,
                                    const WriteOptions& write) {
     PAL_TRY(header, head(name));
-    PAL_TRY(in_force, policy_for(*state_, header, options.policy));
+    PAL_TRY(in_force, some_policy(policy_of(*state_, header, options.policy), header));
     PAL_CHECK(check_summary_models(in_force, options.summaries));
     if (options.preview) {
         PAL_CHECK(check_expected(header, true, {.expected_end = write.expected_end}));
@@ -172,7 +171,7 @@ Result<Begun> Memory::shrink(const Begun& begun) {
     for (int tries = 1;; ++tries) {
         PAL_TRY(footing, find_footing(*state_, begun.name, false));
         const Header& header = footing.view->header;
-        PAL_TRY(in_force, policy_for(*state_, header, begun.policy));
+        PAL_TRY(in_force, some_policy(state_->policies->read_chosen(begun.policy), header));
         const HotViewPtr measured = state_->measures->view(begun.model, footing.view);
         Occasion occasion =
             make_occasion(*state_, measured->totals, footing.calls,

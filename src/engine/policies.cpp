@@ -48,6 +48,12 @@ Result<std::shared_ptr<const Policy>> Policies::read_given(std::string_view text
     return std::move(policy);
 }
 
+Result<PolicyInForce> Policies::read_chosen(std::string_view text) {
+    if (text.empty()) return PolicyInForce{};
+    PAL_TRY(policy, read(text));
+    return PolicyInForce{std::string(text), policy, text == server_};
+}
+
 Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
     levels.server = server_;
     const std::string_view text = choose_policy(levels);
@@ -55,8 +61,8 @@ Result<PolicyInForce> Policies::choose(PolicyLevels levels) {
     // The others stand already, and so does what is one of them.
     const bool given =
         text == levels.request && text != levels.conversation && text != levels.agent;
-    PAL_TRY(policy, given ? read_given(text) : read(text));
-    return PolicyInForce{std::string(text), policy, text == server_};
+    if (given) PAL_CHECK(read_given(text));
+    return read_chosen(text);
 }
 
 }  // namespace palimpsest

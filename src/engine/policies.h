@@ -29,6 +29,8 @@ public:
     // The first level that is present; the server's stands below those given.
     Result<PolicyInForce> choose(PolicyLevels levels);
     Result<std::shared_ptr<const Policy>> read(std::string_view text);
+    // One that choose() gave before, by its text: whatever level it is of, it stands.
+    Result<PolicyInForce> read_chosen(std::string_view text);
 
 private:
     struct Kept {

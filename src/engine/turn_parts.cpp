@@ -207,9 +207,11 @@ void after_answer(Memory::State& state, const Begun& begun, const Answer& answer
     if (!after) return;
     if (before->calls) after->calls = calls;
     const auto now = std::make_shared<const HotView>(*std::move(after));
-    const auto in_force =
-        state.policies->choose({.request = begun.policy, .conversation = done.header.policy});
-    if (state.background && in_force && in_force->policy) {
+    const auto in_force = state.policies->read_chosen(begun.policy);
+    // Whether another one that the conversation was given meanwhile is due the next begin finds
+    // out.
+    const bool stands = done.header.policy == begun.view.header.policy;
+    if (state.background && stands && in_force && in_force->policy) {
         const HotViewPtr measured = state.measures->view(begun.model, now);
         const Occasion occasion =
             make_occasion(state, measured->totals, calls,

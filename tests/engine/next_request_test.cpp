@@ -59,6 +59,25 @@ TEST(next_request, another_policy_that_the_conversation_was_given_since_ends_the
     EXPECT_EQ(summaries_shown(memory), 0u);
 }
 
+TEST(next_request, another_policy_that_the_conversation_was_given_during_the_turn_leaves_no_job) {
+    Memory memory(memory_store(), {.background = true});
+    const std::string said = "[" + rules + "," + user(words(30)) + "]";
+    for (const std::string& before : {soft_fold, std::string()}) {
+        ASSERT_TRUE(memory.append(alice, {.messages = said, .header = {.policy = before}}));
+        const std::string more = user(words(30));
+        const auto begun = memory.begin(alice, {.messages = more});
+        ASSERT_TRUE(begun) << begun.error().message;
+        (void)memory.run_jobs("t");
+        const std::string other = R"({"summarizer_model":"dear",)" + soft_fold.substr(1);
+        ASSERT_TRUE(memory.patch(alice, {.policy = other}));
+        const auto finished = memory.finish(
+            *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, words(30))});
+        ASSERT_TRUE(finished) << finished.error().message;
+        EXPECT_FALSE(finished->summary_due);
+        EXPECT_EQ(memory.run_jobs("t").value(), 0u);
+    }
+}
+
 // Whoever made it due may have been allowed less than the new one names.
 TEST(next_request, also_one_by_which_it_would_be_due_is_left_to_the_next_turn) {
     const auto summarizer = std::make_shared<testing_support::FakeSummarizer>();

@@ -51,6 +51,33 @@ TEST(policy_size, of_a_request_that_names_what_stands_is_that_of_what_stands) {
     EXPECT_TRUE(policies.choose({.agent = large}));
 }
 
+// One that an agent has, that the conversation had at the begin, or that the settings have.
+TEST(policy_size, of_the_policy_that_a_turn_began_with_is_not_asked_for_at_its_end) {
+    const std::string large = R"({"triggers":{"soft":{"messages":3},"hard":{"messages":90}},)" +
+                              policy_of(70).substr(policy_of(70).find("\"passes\""));
+    const std::vector<MemoryOptions> levels = {
+        {.agents = {{.key = "a", .policy = large}}, .background = true},
+        {.policy = large, .background = true}};
+    for (const MemoryOptions& options : levels) {
+        Memory memory(memory_store(), options);
+        ASSERT_TRUE(memory.put_agent("t", {.key = "b"}));
+        const std::string said = "[" + user("one") + "," + assistant("two") + "]";
+        ASSERT_TRUE(memory.append(alice, {.messages = said}));
+        const std::string agent = options.agents.empty() ? "b" : "a", more = user("three");
+        const auto begun = memory.begin(alice, {.messages = more, .agent = agent});
+        ASSERT_TRUE(begun) << begun.error().message;
+        const auto finished = memory.finish(
+            *begun, {.message = *make_message(FormatId::openai_chat, Role::assistant, "four")});
+        ASSERT_TRUE(finished) << finished.error().message;
+        EXPECT_TRUE(finished->summary_due);
+        EXPECT_EQ(memory.run_jobs("t").value(), 1u);
+        const auto smaller = memory.shrink(*begun);
+        ASSERT_FALSE(smaller);
+        EXPECT_TRUE(smaller.error().message.contains("nothing could be taken out"))
+            << smaller.error().message;
+    }
+}
+
 TEST(policy_size, of_a_policy_that_is_given_is_checked_wherever_it_is_given) {
     const std::string large = policy_of(65);
     Memory memory = talk_under(policy_of(2));
