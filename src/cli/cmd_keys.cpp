@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "cli/acting.h"
 #include "cli/command.h"
+#include "cli/open.h"
 #include "server/access.h"
-#include "store/remote_store.h"
 #include "store/seal.h"
 #include "store/sealed_store.h"
 
@@ -30,8 +30,8 @@ constexpr Flag flags[] = {
 constexpr std::uint64_t limit_max = 1'000'000'000;
 
 Result<std::unique_ptr<Store>> open_keys(const Invocation& call, bool create) {
-    return open_store_or_holder(call.settings.store,
-                                {.create = create, .encryption_key = call.settings.encryption_key});
+    StoreOptions options{.create = create};
+    return open_store_of(call.settings, options);
 }
 
 void write_key(JsonWriter& out, const ApiKey& key) {

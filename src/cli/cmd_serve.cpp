@@ -20,8 +20,6 @@
 #include "net/listen.h"
 #include "net/url.h"
 #include "server/kept_words.h"
-#include "store/remote_store.h"
-#include "store/sealed_store.h"
 #include "store/sweep_guard.h"
 
 namespace palimpsest {
@@ -187,22 +185,6 @@ private:
     std::string suffix_, url_, path_;
 };
 
-// One that is there. Opening an empty one with a key would encrypt it for good, so that is tried as
-// it lies there.
-Result<Memory> open_tried(const Settings& settings) {
-    StoreOptions options{.create = false};
-    if (settings.encryption_key.empty()) return open_memory(settings, options);
-    PAL_CHECK(read_master_keys(settings.encryption_key));
-    {
-        PAL_TRY(store, open_store_or_holder(settings.store, {.create = false, .raw = true}));
-        if (!is_remote(*store)) {
-            PAL_TRY(raw, SealedStore::would_seal(*store));
-            options.raw = raw;
-        }
-    }
-    return open_memory(settings, options);
-}
-
 // `durability`: of the store; none where it was not tried.
 void print_good(Invocation& call, const std::optional<Durability>& durability,
                 const std::vector<std::string>& warnings) {
@@ -230,7 +212,7 @@ Result<int> check_settings(Invocation& call, Listen listen) {
     listen.port = 0;
     PAL_TRY(identity, open_identity(call.settings));
     const Trial trial(call.settings.store);
-    auto memory = open_tried(call.settings);
+    auto memory = open_memory(call.settings, {.create = false});
     const bool absent = !memory && memory.error().code == ErrorCode::not_found;
     if (absent) memory = trial.open(call.settings);
     if (!memory) return std::unexpected(std::move(memory).error());

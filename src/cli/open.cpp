@@ -9,6 +9,7 @@
 #include "engine/model_table.h"
 #include "palimpsest/search.h"
 #include "store/remote_store.h"
+#include "store/sealed_store.h"
 
 namespace palimpsest {
 namespace {
@@ -93,10 +94,23 @@ Result<std::shared_ptr<Embedder>> open_embedder(const Settings& settings) {
 
 }  // namespace
 
-Result<Memory> open_memory(const Settings& settings, StoreOptions options, MemoryOptions memory) {
+Result<std::unique_ptr<Store>> open_store_of(const Settings& settings, StoreOptions& options) {
     options.encryption_key = settings.encryption_key;
+    if (options.create || options.encryption_key.empty())
+        return open_store_or_holder(settings.store, options);
+    PAL_TRY(masters, read_master_keys(options.encryption_key));
+    StoreOptions as_it_lies = options;
+    as_it_lies.raw = true;
+    PAL_TRY(store, open_store_or_holder(settings.store, as_it_lies));
+    if (is_remote(*store)) return std::move(store);
+    PAL_TRY(stays_plain, SealedStore::would_seal(*store));
+    if (stays_plain) return std::move(store);
+    return SealedStore::open(std::move(store), std::move(masters));
+}
+
+Result<Memory> open_memory(const Settings& settings, StoreOptions options, MemoryOptions memory) {
     options.warn = print_warning;
-    PAL_TRY(store, open_store_or_holder(settings.store, options));
+    PAL_TRY(store, open_store_of(settings, options));
     const std::string& file = settings.tokenizer_file;
     PAL_TRY(tokenizer, open_named_tokenizer(file.empty() ? settings.tokenizer : file));
     memory.store = std::move(options);

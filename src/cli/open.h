@@ -11,6 +11,11 @@ namespace palimpsest {
 // For conversations whose request, header and agent name none, where a model is asked.
 constexpr std::string_view default_policy = "balanced";
 
+// The store of the settings, or the server that holds it; `options` get the settings' key. Who may
+// not make a store does not encrypt one either: one that is empty and not encrypted is opened as it
+// lies there. Others open with the key, or not at all.
+Result<std::unique_ptr<Store>> open_store_of(const Settings& settings, StoreOptions& options);
+
 // Through the running server, when one holds the store and we are none ourselves.
 // `memory` brings what the settings do not say.
 Result<Memory> open_memory(const Settings& settings, StoreOptions options,

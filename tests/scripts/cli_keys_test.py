@@ -105,15 +105,23 @@ class Keys(PalTest):
         refused = self.fails(4, "not_found", "serve", "--check", "--store", "sqlite:no/folder.db")
         self.assertIn("no/folder.db:", refused)
 
-    def test_serve_check_leaves_an_empty_store_unencrypted(self):
+    def test_who_only_reads_leaves_an_empty_store_unencrypted(self):
         self.ok("keys", "new", "k")
+        key = ("--encryption-key", "file:" + self.path("k"))
         for kind in ("sqlite", "files"):
             url = f"{kind}:{self.path(kind)}"
             process, _ = start_server(self, "--store", url)
             process.terminate()
             process.wait()
-            self.ok("serve", "--check", "--store", url, "--encryption-key", "file:" + self.path("k"))
-            self.ok("list", "--store", url)
+            for words in (("list",), ("show", "a"), ("log", "a"), ("search", "word"), ("reindex",),
+                          ("doctor",), ("keys", "list"), ("copy", "--to", "memory:"),
+                          ("serve", "--check")):
+                self.pal(*words, "--store", url, *key)
+                self.ok("list", "--store", url)
+            self.fails(4, "not_found", "list", "--store", url, "--encryption-key", "file:none")
+            self.ok("append", "a", "--store", url, *key, stdin='{"role":"user","content":"sealed"}')
+            self.fails(3, "forbidden", "list", "--store", url)
+            self.assertIn("sealed", self.ok("log", "a", "--store", url, *key).out)
 
     def test_serve_check_names_models_without_a_key(self):
         self.write("palimpsest.toml",
