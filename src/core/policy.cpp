@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/json_write.h"
 #include "core/pass.h"
 #include "core/pass_parameters.h"
 #include "core/strategy.h"
@@ -336,6 +337,12 @@ std::unexpected<Error> no_preset(std::string_view name) {
 }
 
 }  // namespace
+
+std::string policy_json(std::string_view policy) {
+    if (policy.empty()) return "null";
+    const bool json = policy.starts_with('{') || policy.starts_with('"');
+    return json ? std::string(policy) : json_string(policy);
+}
 
 Result<void> check_policy_size(std::string_view given, std::string_view standing) {
     SizeLimits limits;

@@ -79,6 +79,9 @@ Result<Policy> parse_policy(std::string_view json, const Extensions& extensions 
 // size is. `standing`: the one that it replaces; what is as large as there is taken.
 Result<void> check_policy_size(std::string_view given, std::string_view standing = {});
 
+// As JSON, for whoever shows it: a preset may stand in a header by its bare name. Empty: null.
+std::string policy_json(std::string_view policy);
+
 // Whether every name is new and every function there.
 Result<void> check_extensions(const Extensions& extensions);
 

@@ -1,6 +1,7 @@
 // agent_routes: agents (defaults for conversations), and what calls took.
 #include <algorithm>
 
+#include "core/policy.h"
 #include "palimpsest/chat.h"
 #include "server/paging.h"
 #include "server/rest.h"
@@ -21,10 +22,7 @@ void write_agent(JsonWriter& out, const AgentSpec& agent) {
     write_text_or_null(out, "system_prompt", agent.system_prompt);
     out.key("memory_strategy");
     // JSON as it came in; in code and in settings a preset may stand there by its bare name.
-    if (agent.policy.starts_with('{') || agent.policy.starts_with('"'))
-        out.raw(agent.policy);
-    else
-        agent.policy.empty() ? out.null() : out.string(agent.policy);
+    out.raw(policy_json(agent.policy));
     out.end_object();
 }
 

@@ -25,7 +25,7 @@ Result<RouteReply> strategy_reply(const Header& header, bool expand) {
     RouteReply reply{.etag = header.end};
     JsonWriter out(reply.body);
     out.begin_object().field("conversation_id", header.name.id).key("memory_strategy");
-    header.policy.empty() ? out.null() : out.raw(header.policy);
+    out.raw(policy_json(header.policy));
     if (expand) {
         out.key("expanded");
         if (header.policy.empty()) {
@@ -37,6 +37,10 @@ Result<RouteReply> strategy_reply(const Header& header, bool expand) {
     }
     out.end_object();
     return reply;
+}
+
+std::string strategy_of(const Header& header) {
+    return header.policy.empty() ? std::string() : policy_json(header.policy);
 }
 
 }  // namespace
@@ -52,7 +56,7 @@ Result<RouteReply> patch_strategy_of(Call& call) {
     constexpr int attempts_max = 8;
     for (int tries = 1;; ++tries) {
         PAL_TRY(header, call.site.memory.head(call.name()));
-        PAL_TRY(strategy, patch_strategy(header.policy, call.json->root().raw()));
+        PAL_TRY(strategy, patch_strategy(strategy_of(header), call.json->root().raw()));
         HeaderPatch patch;
         patch.policy = std::move(strategy);
         const auto done =

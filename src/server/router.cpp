@@ -59,7 +59,7 @@ std::unexpected<Error> bad(std::string message, std::string param) {
     return fail(ErrorCode::invalid_request, std::move(message), std::move(param));
 }
 
-Result<void> check_lengths(const Match& match) {
+Result<void> check_lengths(const RouteMatch& match) {
     for (const std::string& id : match.ids)
         if (id.size() > path_id_bytes_max)
             return bad("an id in the path has " + std::to_string(id.size()) + " bytes; at most " +
@@ -207,11 +207,11 @@ const Route* find_exact(std::span<const Route> table, std::string_view method,
 
 }  // namespace
 
-Result<Match> match_route(std::span<const Route> table, std::string_view method,
-                          std::string_view path) {
+Result<RouteMatch> match_route(std::span<const Route> table, std::string_view method,
+                               std::string_view path) {
     const std::string_view wanted = method == "HEAD" ? "GET" : method;
     const bool plain = path.starts_with('/') && path.find_first_of("%{") == path.npos;
-    Match match;
+    RouteMatch match;
     match.route = plain ? find_exact(table, wanted, path) : nullptr;
     if (match.route) return match;
     PAL_TRY(segments, path_segments(path));
@@ -230,7 +230,7 @@ Result<Match> match_route(std::span<const Route> table, std::string_view method,
     return match;
 }
 
-HttpResponse no_route(const Match& match, std::string_view method, std::string_view path) {
+HttpResponse no_route(const RouteMatch& match, std::string_view method, std::string_view path) {
     if (match.allow.empty())
         return write_edge_error(
             404, {ErrorCode::not_found, "no such path; /openapi.json lists them all"}, path);
@@ -243,8 +243,8 @@ HttpResponse no_route(const Match& match, std::string_view method, std::string_v
     return response;
 }
 
-Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits, Match match,
-                       const HttpRequest& request) {
+Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits,
+                       RouteMatch match, const HttpRequest& request) {
     const Route& route = *match.route;
     PAL_CHECK(check_lengths(match));
     PAL_TRY(query, read_query(route, schemas, request.query));

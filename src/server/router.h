@@ -13,18 +13,18 @@
 
 namespace palimpsest {
 
-struct Match {
+struct RouteMatch {
     const Route* route = nullptr;       // null: no such path, or not with this method
     std::vector<std::string> ids = {};  // values of the pattern's {names}
     std::string allow = {};  // where there is no route: the path's methods; empty: no such path
 };
 
 // Fixed words win over {names}. HEAD goes to GET. invalid_request for a path with broken escapes.
-Result<Match> match_route(std::span<const Route> table, std::string_view method,
-                          std::string_view path);
+Result<RouteMatch> match_route(std::span<const Route> table, std::string_view method,
+                               std::string_view path);
 
 // The answer to a request without a row: 404, or 405 with Allow.
-HttpResponse no_route(const Match& match, std::string_view method, std::string_view path);
+HttpResponse no_route(const RouteMatch& match, std::string_view method, std::string_view path);
 
 struct BodyLimits {
     std::size_t depth = 64;
@@ -32,7 +32,7 @@ struct BodyLimits {
 };
 
 // Checks query, headers and body against the row. `request` must outlive the call.
-Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits, Match match,
-                       const HttpRequest& request);
+Result<Call> read_call(Site& site, const SchemaSet& schemas, const BodyLimits& limits,
+                       RouteMatch match, const HttpRequest& request);
 
 }  // namespace palimpsest

@@ -177,8 +177,8 @@ struct Server::State {
 
     Lane lane_of(const Route* route, const HttpRequest& request);
     std::expected<ApiKey, Denied> admit(const Route& route, const HttpRequest& request);
-    Outcome answer(Match match, const HttpRequest& request, Arrival& arrival, Outlet& out);
-    Outcome route_and_answer(const HttpRequest& request, Arrival& arrival, Result<Match> match,
+    Outcome answer(RouteMatch match, const HttpRequest& request, Arrival& arrival, Outlet& out);
+    Outcome route_and_answer(const HttpRequest& request, Arrival& arrival, Result<RouteMatch> match,
                              Outlet& out);
     Task<void> serve(Exchange& exchange);
     Task<void> stream(Exchange& exchange, Outcome& outcome, std::size_t& sent);
@@ -209,7 +209,7 @@ std::expected<ApiKey, Denied> Server::State::admit(const Route& route, const Htt
                          on_network() ? 2 * Access::fresh_for : Access::fresh_for / 2);
 }
 
-Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& arrival,
+Outcome Server::State::answer(RouteMatch match, const HttpRequest& request, Arrival& arrival,
                               Outlet& out) {
     const Route& route = *match.route;
     const auto caller = admit(route, request);
@@ -250,7 +250,7 @@ Outcome Server::State::answer(Match match, const HttpRequest& request, Arrival& 
 }
 
 Outcome Server::State::route_and_answer(const HttpRequest& request, Arrival& arrival,
-                                        Result<Match> match, Outlet& out) {
+                                        Result<RouteMatch> match, Outlet& out) {
     if (!match) return {write_error(match.error(), {}, shape_of(request.path)), {}};
     if (!match->route) return {no_route(*match, request.method, request.path), {}};
     return answer(*std::move(match), request, arrival, out);
@@ -259,7 +259,7 @@ Outcome Server::State::route_and_answer(const HttpRequest& request, Arrival& arr
 Task<void> Server::State::serve(Exchange& exchange) {
     const Instant begun = std::chrono::steady_clock::now();
     const HttpRequest& request = exchange.request();
-    Result<Match> match = match_route(routes(), request.method, request.path);
+    Result<RouteMatch> match = match_route(routes(), request.method, request.path);
     const Route* const route = match ? match->route : nullptr;
     const Lane lane = lane_of(route, request);
     const auto parent =

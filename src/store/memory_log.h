@@ -19,7 +19,7 @@
 
 namespace palimpsest {
 
-struct Family {
+struct LogFamily {
     std::shared_mutex mutex;
 };
 
@@ -32,7 +32,7 @@ struct Once {
 
 struct MemoryLog {
     const ConversationId origin;  // the name it was created under, also after that was taken away
-    const std::shared_ptr<Family> family;
+    const std::shared_ptr<LogFamily> family;
 
     Header header = {};
     Seq base_basis = {};  // basis and messages at the base: what is left when all else is trimmed

@@ -41,11 +41,11 @@ bool matches(const MemoryLog& log, const ListQuery& query) {
 // Every family once, by address: the order in which whoever needs several must take them.
 std::vector<std::unique_lock<std::shared_mutex>> lock_families(
     std::span<const std::shared_ptr<MemoryLog>> logs) {
-    std::set<Family*, std::less<>> families;
+    std::set<LogFamily*, std::less<>> families;
     for (const auto& log : logs)
         if (log) families.insert(log->family.get());
     std::vector<std::unique_lock<std::shared_mutex>> holds;
-    for (Family* family : families) holds.emplace_back(family->mutex);
+    for (LogFamily* family : families) holds.emplace_back(family->mutex);
     return holds;
 }
 
@@ -204,8 +204,8 @@ Result<Appended> MemoryStore::create(NameShard& shard, const ConversationId& nam
     const LogId uid = batch.new_log.empty() ? random_log_id() : batch.new_log;
     const LogPtr parent = batch.fork ? find(batch.fork->parent) : nullptr;
     if (batch.fork && !parent) return no_log(batch.fork->parent);
-    const auto log = std::make_shared<MemoryLog>(
-        MemoryLog{.origin = name, .family = parent ? parent->family : std::make_shared<Family>()});
+    const auto log = std::make_shared<MemoryLog>(MemoryLog{
+        .origin = name, .family = parent ? parent->family : std::make_shared<LogFamily>()});
     const std::unique_lock family(log->family->mutex);
     if (parent) {
         if (parent->gone) return no_log(batch.fork->parent);

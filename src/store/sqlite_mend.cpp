@@ -3,7 +3,9 @@
 // (title, owner, ...) stays as it stands there, and whoever asked is told to look at it.
 #include <algorithm>
 
+#include "base/json.h"
 #include "core/metadata.h"
+#include "core/policy.h"
 #include "store/rules.h"
 #include "store/sqlite_logs.h"
 
@@ -52,7 +54,7 @@ Result<void> check_parent(SqliteDatabase& db, const LogRow& row) {
 
 void derive_cold(Header& header) {
     if (!merge_metadata(header.metadata, "{}")) header.metadata = "{}";
-    if (!header.policy.empty() && !merge_metadata(header.policy, "{}")) header.policy.clear();
+    if (!parse_json(policy_json(header.policy))) header.policy.clear();
     ++header.revision;
 }
 

@@ -79,6 +79,20 @@ TEST(memory_strategy, is_the_same_object_for_a_conversation_an_agent_and_a_turn)
     EXPECT_EQ(running.ask("PATCH", conversations + "/a/memory", R"({"kep":null})").status(), 400);
 }
 
+TEST(memory_strategy, that_code_gave_by_a_bare_name_is_told_and_changed_as_JSON) {
+    Memory memory(open_store("memory:").value(), {});
+    ASSERT_TRUE(memory.create({"default", "a"}, {.policy = "balanced"}));
+    const auto server = Server::start(memory, Models(), {}).value();
+    HttpClient client(parse_url("http://127.0.0.1:" + std::to_string(server->port())).value());
+    const auto ask = [&](const std::string& method, const std::string& body) {
+        return Running::ask(client, method, conversations + "/a/memory", body, {});
+    };
+    EXPECT_EQ(raw(ask("GET", ""), "memory_strategy"), R"("balanced")");
+    const Told changed = ask("PATCH", R"({"mode":"trim"})");
+    EXPECT_EQ(changed.status(), 200) << changed.response.body;
+    EXPECT_EQ(raw(changed, "memory_strategy"), R"({"mode":"trim"})");
+}
+
 TEST(agent_routes, an_agent_gives_prompt_and_policy_to_its_conversations) {
     const Running running;
     running.ask("PUT", "/api/v1/agents/support",

@@ -10,7 +10,7 @@ namespace palimpsest {
 namespace {
 
 TEST(router, takes_ids_out_of_the_path_and_decodes_them) {
-    const Match match =
+    const RouteMatch match =
         match_route(routes(), "GET", "/api/v1/conversations/a%2Fb%20c/view").value();
     ASSERT_TRUE(match.route);
     EXPECT_EQ(match.route->pattern, "/api/v1/conversations/{id}/view");
@@ -21,14 +21,14 @@ TEST(router, takes_ids_out_of_the_path_and_decodes_them) {
 TEST(router, refuses_broken_escapes) {
     for (const std::string_view path : {"/api/v1/conversations/%", "/api/v1/conversations/%2",
                                         "/api/v1/conversations/%zz", "/healthz%00"}) {
-        const Result<Match> match = match_route(routes(), "GET", path);
+        const Result<RouteMatch> match = match_route(routes(), "GET", path);
         ASSERT_FALSE(match) << path;
         EXPECT_EQ(match.error().code, ErrorCode::invalid_request);
     }
 }
 
 TEST(router, knows_what_a_path_allows) {
-    const Match match = match_route(routes(), "PUT", "/api/v1/conversations").value();
+    const RouteMatch match = match_route(routes(), "PUT", "/api/v1/conversations").value();
     EXPECT_FALSE(match.route);
     EXPECT_EQ(match.allow, "POST, GET");
     const HttpResponse response = no_route(match, "PUT", "/api/v1/conversations");
@@ -39,15 +39,15 @@ TEST(router, knows_what_a_path_allows) {
 TEST(router, has_no_route_for_unknown_paths) {
     for (const std::string_view path : {"/api", "/api/v1/conversations/a/b/c/d", "/HEALTHZ",
                                         "//healthz", "/api/v1/conversations//view"}) {
-        const Result<Match> match = match_route(routes(), "GET", path);
+        const Result<RouteMatch> match = match_route(routes(), "GET", path);
         EXPECT_TRUE(!match || !match->route || !match->ids.empty()) << path;
     }
-    const Match none = match_route(routes(), "GET", "/nowhere").value();
+    const RouteMatch none = match_route(routes(), "GET", "/nowhere").value();
     EXPECT_EQ(no_route(none, "GET", "/nowhere").status, 404);
 }
 
 TEST(router, does_not_take_the_name_in_a_pattern_for_a_word) {
-    const Match match = match_route(routes(), "GET", "/api/v1/conversations/{id}/view").value();
+    const RouteMatch match = match_route(routes(), "GET", "/api/v1/conversations/{id}/view").value();
     ASSERT_TRUE(match.route);
     EXPECT_EQ(match.ids, std::vector<std::string>{"{id}"});
 }

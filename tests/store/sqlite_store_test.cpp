@@ -362,5 +362,24 @@ TEST(sqlite_store, check_finds_gaps_orphans_and_wrong_headers) {
     EXPECT_NE(all.find("1 labels say what no metadata says"), std::string::npos) << all;
 }
 
+TEST(sqlite_store, repair_keeps_every_kind_of_policy_of_a_damaged_header) {
+    const std::string policies[] = {R"({"mode":"compact"})", R"("balanced")", "balanced", ""};
+    for (const std::string& policy : policies) {
+        const TestFolder folder;
+        {
+            Batch batch = batch_of("x");
+            batch.patch.policy = policy;
+            ASSERT_TRUE(open_good(folder.url())->append(alice, batch));
+        }
+        run_sql(folder.file("store.db"), "UPDATE log SET title = 'changed'");
+        const auto store = open_good(folder.url());
+        ASSERT_FALSE(store->head(alice));
+        ASSERT_TRUE(store->repair({}));
+        const auto header = store->head(alice);
+        ASSERT_TRUE(header) << header.error().message;
+        EXPECT_EQ(header->policy, policy);
+    }
+}
+
 }  // namespace
 }  // namespace palimpsest
