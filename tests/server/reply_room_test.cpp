@@ -25,7 +25,8 @@ TEST(reply_room, of_a_response_is_kept_free_whether_or_not_it_is_stored) {
                                    R"(,"max_output_tokens":)" + std::to_string(asked) +
                                    R"(,"store":)" + (stored ? "true" : "false"));
         EXPECT_EQ(told.status(), 200) << told.response.body;
-        const auto body = parse_json(site.upstream.requests().back().body);
+        const std::string sent = site.upstream.requests().back().body;
+        const auto body = parse_json(sent);
         return body ? body->root().find("input")->size() : 0;
     };
     for (const bool stored : {true, false}) {
