@@ -28,6 +28,9 @@ struct Item {
     Time at = {};
     Seq by = {};              // the entry whose edit made it so; 0: none
     std::string reason = {};  // why it is not verbatim, or why it is kept ("pinned")
+    // A summary: what its text tells of. More than it stands for where something of that is pinned
+    // or was dropped meanwhile. Empty: as `range`.
+    std::optional<Range> tells = {};
 };
 
 struct ItemFacts;  // what planning asks of an item

@@ -14,6 +14,7 @@ Item changed_item(const Item& item, const PlanDraft::Made& made, const MessageTo
     out.pinned = false;
     if (made.edit.treatment == Treatment::folded) {
         out.kind = ItemKind::summary;
+        out.tells = made.edit.range;
         auto text = tools->make_text(item.message.format, Role::user, view_of(made.edit.result));
         out.message = text ? *std::move(text) : Message{};
         out.message.count = made.edit.after;

@@ -43,6 +43,7 @@ Result<Item> edited(const Item& item, const Edit& edit) {
     if (edit.treatment == Treatment::folded) {
         out.kind = ItemKind::summary;
         out.range = edit.range;
+        out.tells = edit.range;
         PAL_TRY(message, make_message(edit.format, Role::user, view_of(edit.result)));
         out.message = std::move(message);
     } else {

@@ -66,6 +66,7 @@ Result<Item> edited_item(const Tokenizer& tokenizer, const Edit& edit, const Bas
     item.at = by.at;
     if (edit.treatment == Treatment::folded) {
         item.kind = ItemKind::summary;
+        item.tells = edit.range;
         const std::string_view text = is_gone ? scrubbed_summary : view_of(edit.result);
         PAL_TRY(message, make_message(edit.format, Role::user, text));
         item.message = std::move(message);

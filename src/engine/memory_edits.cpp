@@ -136,11 +136,11 @@ std::unexpected<Error> refusal(const Edit& edit, std::string_view why) {
 Result<void> check_whole(const Edit& edit, const View& view) {
     bool covers = false;
     for (const Item& item : view.items) {
-        const bool first = edit.range.contains(item.range.from);
-        covers |= first;
-        const bool apart = item.range.to < edit.range.from || edit.range.to < item.range.from;
-        if (!apart && !(first && edit.range.contains(item.range.to)))
-            return refusal(edit, "cuts into the summary of " + text_of(item.range) +
+        covers |= edit.range.contains(item.range.from);
+        const Range all = item.tells.value_or(item.range);
+        const bool apart = all.to < edit.range.from || edit.range.to < all.from;
+        if (!apart && !(edit.range.contains(all.from) && edit.range.contains(all.to)))
+            return refusal(edit, "cuts into the summary of " + text_of(all) +
                                      ": take all of that in, or undo it first");
     }
     if (!covers) return refusal(edit, "covers nothing that is shown");
