@@ -9,7 +9,7 @@ namespace {
 
 constexpr Flag flags[] = {
     {"model", "NAME", "Whose window and prices; default: the newest call's."},
-    {"policy", "JSON|NAME", "Whose triggers; default: the conversation's."},
+    {"policy", "JSON|NAME", "Whose triggers; default: the conversation's, else balanced."},
 };
 
 void print_breakdown(Output& out, const TokenBreakdown& breakdown) {
@@ -26,7 +26,7 @@ void print_breakdown(Output& out, const TokenBreakdown& breakdown) {
                          breakdown.window ? fmt::format(" of {}", breakdown.window) : "",
                          breakdown.model.empty() ? "" : ", model " + breakdown.model));
     if (breakdown.triggers.empty()) {
-        out.line("no policy: nothing is compacted by itself");
+        out.line("no trigger: nothing is compacted by itself");
         return;
     }
     Table triggers({"TRIGGER", "LEVEL", "NOW", "FIRES AT", "DUE"});

@@ -87,10 +87,6 @@ Result<int> run_compact(Invocation& call) {
         return fail(ErrorCode::invalid_request,
                     "pal compact takes a conversation's ID, or --format F and a file");
     PAL_TRY(write, write_options(call.arguments));
-    if (policy.empty()) {
-        PAL_TRY(header, call.memory->head(call.name()));
-        if (header.policy.empty()) policy = "balanced";
-    }
     const bool preview = call.arguments.has("preview");
     PAL_TRY(window, call.arguments.number("window"));
     PAL_TRY(compaction, call.memory->compact(call.name(),

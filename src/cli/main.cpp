@@ -249,9 +249,8 @@ Result<int> run_command(const Command& command, const std::vector<std::string>& 
     if (command.prepare) PAL_CHECK(command.prepare(call));
     const bool storeless = !command.storeless_flag.empty() && arguments.has(command.storeless_flag);
     if (command.store != StoreUse::none && !storeless) {
-        const bool asks = (command.scopes & chat_scopes) != 0;
         PAL_TRY(memory, open_memory(settings, {.create = command.store == StoreUse::write},
-                                    {.policy = std::string(asks ? default_policy : "")}));
+                                    {.policy = std::string(default_policy)}));
         call.memory.emplace(std::move(memory));
         warn_of_memory_store(call);
     }

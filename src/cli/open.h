@@ -8,7 +8,8 @@
 
 namespace palimpsest {
 
-// For conversations whose request, header and agent name none, where a model is asked.
+// For conversations whose request, header and agent name none: what `pal serve` compacts them by,
+// so that every command tells of them what the server will do.
 constexpr std::string_view default_policy = "balanced";
 
 // The store of the settings, or the server that holds it; `options` get the settings' key. Who may

@@ -293,6 +293,25 @@ class Edits(PalTest):
         self.ok("undo", "a")
         self.assertEqual(self.shown(), [1, 2, 3, 4, 5, 6, 7, 8])
 
+    def test_breakdown_and_compact_go_by_the_policy_that_a_turn_would_have(self):
+        self.write("palimpsest.toml", '[agents.support]\nmemory_strategy = '
+                                      '{ mode = "trim", max_user_turns = 2 }\n')
+        self.ok("append", "agents", "--meta", "agent_type=support", stdin=HELLO)
+        self.ok("append", "nobodys", stdin=HELLO)
+
+        def triggers(*words):
+            told = self.ok("breakdown", *words, "--json").json()["triggers"]
+            return [(one["trigger"], one["at"]) for one in told]
+        self.assertEqual(triggers("nobodys"), [("window_share", 0.9)])
+        self.assertEqual(triggers("nobodys"), triggers("nobodys", "--policy", "balanced"))
+        self.assertEqual(triggers("agents")[0], ("turns", 2))
+        for name, policy in (("nobodys", "balanced"), ("agents", "trim")):
+            done = self.ok("compact", name, "--preview", "--json").json()
+            self.assertEqual(done["policy"], policy)
+        self.assertNotIn("by itself", self.ok("breakdown", "nobodys").out)
+        self.assertIn("no trigger: nothing is compacted by itself",
+                      self.ok("breakdown", "nobodys", "--policy", "none").out)
+
     def test_compact_a_file_asks_what_an_edit_pays_and_tells_repairs(self):
         said = [{"role": "user", "content": "many words " * 50} for _ in range(8)]
         path = self.write("said.json", json.dumps(said))
