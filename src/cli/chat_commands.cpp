@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/open.h"
+#include "cli/tell_error.h"
 
 namespace palimpsest {
 namespace {
@@ -157,11 +158,6 @@ std::string window_status(ChatRoom& room) {
         room.call.memory->breakdown(room.name, {.model = std::string(room.model->name())});
     if (!parts || parts->window == 0) return "";
     return "[" + std::to_string(parts->used) + " of " + std::to_string(parts->window) + " tokens]";
-}
-
-void tell_error(const Error& error) {
-    std::fprintf(stderr, "pal: %s: %s\n", std::string(error_info(error.code).name).c_str(),
-                 printable(error.message).c_str());
 }
 
 bool run_chat_command(ChatRoom& room, std::string_view line) {

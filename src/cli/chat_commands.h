@@ -20,9 +20,6 @@ struct ChatRoom {
 // "[1234 of 128000 tokens]", or "" when the window is not known.
 std::string window_status(ChatRoom& room);
 
-// As errors of commands are told: the code, what failed, what to do.
-void tell_error(const Error& error);
-
 // Does what the line asks for. A failure is told and ends nothing; false: it is no command.
 bool run_chat_command(ChatRoom& room, std::string_view line);
 

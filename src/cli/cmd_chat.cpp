@@ -24,6 +24,7 @@
 #include "cli/line_editor.h"
 #include "cli/markdown.h"
 #include "cli/open.h"
+#include "cli/tell_error.h"
 #include "engine/present.h"
 #include "palimpsest/chat.h"
 #include "palimpsest/format.h"

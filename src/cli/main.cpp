@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/open.h"
+#include "cli/tell_error.h"
 #include "engine/foreign.h"
 #include "net/message.h"
 
@@ -297,14 +298,12 @@ Error with_next_step(Error error) {
 }
 
 int report(const Error& error, bool json) {
-    const ErrorInfo& info = error_info(error.code);
     if (json) {
         std::fprintf(stderr, "%s\n", error_response(error).body.c_str());
     } else {
-        std::fprintf(stderr, "pal: %.*s: %s\n", static_cast<int>(info.name.size()),
-                     info.name.data(), printable(error.message).c_str());
+        tell_error(error);
     }
-    return info.exit_status;
+    return error_info(error.code).exit_status;
 }
 
 // A file that is opened must not take the place of a standard stream that was closed: what is

@@ -34,10 +34,11 @@ std::optional<JsonValue> present_field(const JsonValue& object, std::string_view
 }
 
 Error error_under(std::string_view path, Error error) {
-    const std::string field = "\"" + error.param + "\"";
+    const std::string field = error.param.empty() ? "" : "\"" + error.param + "\"";
     const bool joins = error.param.empty() || error.param.starts_with('[');
     const std::string whole = std::string(path) + (joins ? "" : ".") + error.param;
-    if (const std::size_t at = error.message.find(field); at != std::string::npos)
+    const std::size_t at = error.message.find(field);
+    if (!field.empty() && at != std::string::npos)
         error.message.replace(at, field.size(), "\"" + whole + "\"");
     error.param = whole;
     return error;

@@ -305,6 +305,8 @@ TEST(policy, an_error_names_the_whole_path_of_its_field) {
     }
     EXPECT_EQ(parse_policy(R"({"recall":{"tokens":-1}})").error().message,
               R"("recall.tokens" must be a whole number, 0 or more; it is -1)");
+    EXPECT_EQ(parse_policy(R"({"triggers":{"any":[""]},"passes":[]})").error().message,
+              R"(a trigger is an object, as in {"tokens": 32000}; it is "")");
 }
 
 std::string list(const char* element, std::size_t count) {

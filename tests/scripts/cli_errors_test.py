@@ -212,6 +212,31 @@ class Input(PalTest):
                        '{"passes":7}', '{'):
             self.fails(2, "invalid_request", "compact", "a", "--policy", policy)
 
+    def test_the_field_of_a_policy_that_is_to_blame_is_named_once(self):
+        self.say("a", "one")
+        file = self.write("f.json", "[" + HELLO + "]")
+        shorten = '"target":1,"passes":[{"pass":"shorten"}]'
+        for policy, told in (
+                ('{"triggers":{"any":[{"tokens":3},7]},' + shorten + "}",
+                 'triggers.any[1]: a trigger is an object, as in {"tokens": 32000}; it is 7'),
+                ('{"triggers":{"any":[""]},' + shorten + "}",
+                 'triggers.any[0]: a trigger is an object, as in {"tokens": 32000}; it is ""'),
+                ('{"passes":[{"pass":"summarize","from":"x"}]}',
+                 "passes[0].from: 'x' is not an RFC 3339 time; "),
+                ('{"passes":[{"pass":"summarize","max_tokens":"x"}]}',
+                 '"passes[0].max_tokens" must be ')):
+            for words in (["a"], ["--format", "openai_chat", file]):
+                self.assertTrue(self.fails(2, "invalid_request", "compact", "--policy", policy,
+                                           *words).startswith("pal: invalid_request: " + told), told)
+
+    def test_a_parameter_that_the_words_name_is_not_named_again(self):
+        self.assertIn("invalid_request: conversation_id is empty",
+                      self.fails(2, "invalid_request", "append", "", stdin=HELLO))
+        self.assertIn("invalid_request: --key is empty",
+                      self.fails(2, "invalid_request", "append", "a", "--key", "", stdin=HELLO))
+        self.assertIn("invalid_request: config: cannot read the settings file",
+                      self.fails(2, "invalid_request", "list", "--config", "none.toml"))
+
 
 class Json(PalTest):
     def test_errors_are_the_http_object(self):
