@@ -140,46 +140,51 @@ Result<void> add_compact(Wishes& parts, const JsonValue& edit) {
     return {};
 }
 
+Result<void> add_edit(Wishes& parts, const JsonValue& edit) {
+    const std::string_view type = type_of(edit);
+    if (type == "clear_tool_uses_20250919") return add_clear_tool_uses(parts, edit);
+    if (type == "compact_20260112") return add_compact(parts, edit);
+    if (type != "clear_thinking_20251015")
+        return bad("unknown edit \"" + std::string(type) + "\"", "type");
+    if (!parts.passes.empty()) return bad("clear_thinking_20251015 must be the first edit", "");
+    return add_clear_thinking(parts, edit);
+}
+
 Result<void> add_anthropic(Wishes& parts, const JsonValue& management) {
     if (!management.is_object())
         return bad("\"context_management\" must be an object", "context_management");
     PAL_CHECK(under("context_management", only_fields(management, {"edits"})));
     const auto edits = management.find("edits");
     if (!edits || edits->is_null()) return {};
-    if (!edits->is_array()) return bad("\"edits\" must be a list", "context_management");
-    for (const JsonValue edit : edits->elements()) {
-        const std::string_view type = type_of(edit);
-        if (type == "clear_tool_uses_20250919") {
-            PAL_CHECK(add_clear_tool_uses(parts, edit));
-        } else if (type == "clear_thinking_20251015") {
-            if (!parts.passes.empty())
-                return bad("clear_thinking_20251015 must be the first edit", "context_management");
-            PAL_CHECK(add_clear_thinking(parts, edit));
-        } else if (type == "compact_20260112") {
-            PAL_CHECK(add_compact(parts, edit));
-        } else {
-            return bad("unknown edit \"" + std::string(type) + "\"", "context_management");
-        }
-    }
+    if (!edits->is_array()) return bad("\"edits\" must be a list", "context_management.edits");
+    std::size_t at = 0;
+    for (const JsonValue edit : edits->elements())
+        PAL_CHECK(
+            under("context_management.edits[" + std::to_string(at++) + "]", add_edit(parts, edit)));
+    return {};
+}
+
+Result<void> add_compaction(Wishes& parts, const JsonValue& entry) {
+    if (type_of(entry) != "compaction")
+        return bad("an entry of \"context_management\" has the type compaction", "type");
+    PAL_CHECK(only_fields(entry, {"type", "compact_threshold"}));
+    const auto threshold = entry.find("compact_threshold");
+    const auto at = threshold ? threshold->integer() : std::nullopt;
+    if (threshold && !threshold->is_null() && !at)
+        return bad("\"compact_threshold\" is a number of tokens", "compact_threshold");
+    if (at && *at < openai_threshold_least)
+        return bad("\"compact_threshold\" is at least 1000", "compact_threshold");
+    add_fold(parts, at);
     return {};
 }
 
 Result<void> add_openai(Wishes& parts, const JsonValue& management) {
     if (!management.is_array())
         return bad("\"context_management\" must be a list", "context_management");
-    for (const JsonValue entry : management.elements()) {
-        if (type_of(entry) != "compaction")
-            return bad("an entry of \"context_management\" has the type compaction",
-                       "context_management");
-        PAL_CHECK(only_fields(entry, {"type", "compact_threshold"}));
-        const auto threshold = entry.find("compact_threshold");
-        const auto at = threshold ? threshold->integer() : std::nullopt;
-        if (threshold && !threshold->is_null() && !at)
-            return bad("\"compact_threshold\" is a number of tokens", "compact_threshold");
-        if (at && *at < openai_threshold_least)
-            return bad("\"compact_threshold\" is at least 1000", "compact_threshold");
-        add_fold(parts, at);
-    }
+    std::size_t at = 0;
+    for (const JsonValue entry : management.elements())
+        PAL_CHECK(under("context_management[" + std::to_string(at++) + "]",
+                        add_compaction(parts, entry)));
     return {};
 }
 

@@ -69,7 +69,8 @@ Result<RouteReply> put_agent(Call& call) {
                     .system_prompt = call.text("system_prompt").value_or("")};
     const auto strategy = call.field("memory_strategy");
     if (strategy && !strategy->is_null()) agent.policy = strategy->raw();
-    PAL_CHECK(call.site.memory.put_agent(call.site.tenant, agent));
+    const auto put = call.site.memory.put_agent(call.site.tenant, agent);
+    if (!put) return std::unexpected(blame(put.error(), call, ""));
     return agent_reply(agent);
 }
 

@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/pass_parameters.h"
+#include "core/policy.h"
 #include "engine/present.h"
 #include "palimpsest/format.h"
 #include "server/rest.h"
@@ -47,6 +49,29 @@ Result<std::optional<Duration>> read_ttl(JsonValue value) {
     return std::optional(*ttl);
 }
 
+bool is_same(const Error& one, const Error& other) {
+    return one.code == other.code && one.param == other.param && one.message == other.message;
+}
+
+// What is said of the policy by whoever reads it, of itself.
+bool is_of_policy(const Error& error, const Call& call, std::string_view policy) {
+    const auto size = check_policy_size(policy);
+    if (!size && is_same(size.error(), error)) return true;
+    const auto read = parse_policy(policy, call.site.memory.shared_options().extensions);
+    return !read && is_same(read.error(), error);
+}
+
+// Whether it is the value of that field of the body that was refused, or a member of it.
+bool is_about(const Error& error, const Call& call, std::string_view field) {
+    const auto value = call.field(field);
+    if (!value) return false;
+    const bool has_it = value->is_object() && value->find(error.param);
+    if (error.code == ErrorCode::budget_unreachable) return has_it;
+    if (field == "parameters") return false;
+    if (error.code == ErrorCode::forbidden) return has_it;
+    return error.code == ErrorCode::invalid_request && is_of_policy(error, call, value->raw());
+}
+
 }  // namespace
 
 Result<FormatId> format_of(const Call& call) {
@@ -87,9 +112,12 @@ Result<HeaderPatch> header_patch_of(const Call& call) {
 Error blame(Error error, const Call& call, std::string_view param) {
     if (error.code == ErrorCode::unprocessable && error.param == "key" && !call.key.empty())
         error.param = "Idempotency-Key";
-    const auto parameters = call.field("parameters");
-    if (error.code == ErrorCode::budget_unreachable && parameters && parameters->find(error.param))
-        error.param = "parameters." + error.param;
+    for (const std::string_view field : {"parameters", "memory_strategy", "policy"})
+        if (is_about(error, call, field)) {
+            if (error.param == "policy") error.param.clear();  // all of it
+            error = error_under(field, std::move(error));
+            break;
+        }
     if (error.code != ErrorCode::conflict || !error.param.empty()) return error;
     if (call.if_match) param = "If-Match";
     error.param = param;

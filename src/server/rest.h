@@ -91,7 +91,8 @@ Result<ConversationId> new_name(const Call& call, std::string_view field = "id")
 std::map<std::string, std::string> labels_of(const Query& query);
 // What a body says about a conversation's header; null clears a field.
 Result<HeaderPatch> header_patch_of(const Call& call);
-// A conflict that repeating cannot solve names what caused it.
+// What is wrong names what the client sent: a member of "parameters" or of a policy by its whole
+// path. A conflict that repeating cannot solve names what caused it, `param` if nothing else.
 Error blame(Error error, const Call& call, std::string_view param);
 RouteReply header_reply(const Header& header);
 // A page of conversations, by the parameters of conversation_query; conversations.cpp.

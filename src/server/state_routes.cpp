@@ -100,14 +100,15 @@ Result<RouteReply> append_to_state(Call& call) {
     PAL_TRY(format, format_of(call));
     const auto compact = call.field("compact");
     const MemoryOptions memory = call.site.memory.shared_options();
-    PAL_TRY(appended,
-            append_to_state(state_of(call), {.messages = messages, .format = format},
-                            options_of(call, memory), compact && compact->boolean() == true));
+    const auto appended =
+        append_to_state(state_of(call), {.messages = messages, .format = format},
+                        options_of(call, memory), compact && compact->boolean() == true);
+    if (!appended) return std::unexpected(blame(appended.error(), call, ""));
     RouteReply reply;
     JsonWriter out(reply.body);
-    out.begin_object().field("state", appended.state);
-    write_done_compaction(out, appended.compaction);
-    write_report(out.key("report"), appended.report);
+    out.begin_object().field("state", appended->state);
+    write_done_compaction(out, appended->compaction);
+    write_report(out.key("report"), appended->report);
     out.end_object();
     return reply;
 }

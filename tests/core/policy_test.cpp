@@ -149,7 +149,7 @@ TEST(request_policy, keeps_all_thinking_however_that_is_said) {
             << keep;
 }
 
-TEST(request_policy, refuses_an_unknown_field_beside_the_edits_by_name) {
+TEST(request_policy, refuses_what_it_does_not_know_by_its_whole_name) {
     struct Case {
         const char* management;
         const char* param;
@@ -157,7 +157,13 @@ TEST(request_policy, refuses_an_unknown_field_beside_the_edits_by_name) {
     for (const auto& [management, param] :
          {Case{R"({"edits":[],"foo":1})", "context_management.foo"},
           Case{R"({"edit":[{"type":"clear_thinking_20251015"}]})", "context_management.edit"},
-          Case{R"("auto")", "context_management"}, Case{"[]", "context_management"}}) {
+          Case{R"("auto")", "context_management"}, Case{"[]", "context_management"},
+          Case{R"({"edits":7})", "context_management.edits"},
+          Case{R"({"edits":[{"type":"shrink"}]})", "context_management.edits[0].type"},
+          Case{R"({"edits":[{"type":"compact_20260112"},{"type":"clear_thinking_20251015"}]})",
+               "context_management.edits[1]"},
+          Case{R"({"edits":[{"type":"clear_tool_uses_20250919","trigger":7}]})",
+               "context_management.edits[0].trigger"}}) {
         const auto refused = policy_of_request(
             R"({"context_management":)" + std::string(management) + "}", FormatId::anthropic);
         ASSERT_FALSE(refused) << management;

@@ -310,7 +310,7 @@ TEST(responses, refuse_what_they_do_not_support_by_name) {
     EXPECT_EQ(param(R"("input":"a","truncation":"sometimes")"), "truncation");
     EXPECT_EQ(param(R"("input":"a","context_management":[{"type":"compaction",
         "compact_threshold":5}])"),
-              "compact_threshold");
+              "context_management[0].compact_threshold");
     EXPECT_EQ(param(R"("metadata":{})"), "input");
     EXPECT_EQ(param(R"("input":"a","metadata":{"a":"b","n":7})"), "metadata.n");
     EXPECT_EQ(param(R"("input":"a","metadata":"x")"), "metadata");
