@@ -2,23 +2,9 @@
 
 #include "core/plan.h"
 #include "core/policy.h"
+#include "core/ten_messages.h"
 
 using namespace palimpsest;
-
-namespace {
-
-// Ten user messages of ten tokens.
-std::vector<Item> ten_messages() {
-    std::vector<Item> items(10);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        items[i].range = {Seq{i + 1}, Seq{i + 1}};
-        items[i].tokens = 10;
-        items[i].message.shape.text = true;
-    }
-    return items;
-}
-
-}  // namespace
 
 TEST(extensions, a_users_own_pass_and_trigger_are_plain_functions) {
     Extensions own;

@@ -7,23 +7,9 @@
 #include "core/cache_model.h"
 #include "core/plan_numbers.h"
 #include "core/policy.h"
+#include "core/ten_messages.h"
 
 using namespace palimpsest;
-
-namespace {
-
-// Ten user messages of ten tokens.
-std::vector<Item> ten_messages() {
-    std::vector<Item> items(10);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        items[i].range = {Seq{i + 1}, Seq{i + 1}};
-        items[i].tokens = 10;
-        items[i].message.shape.text = true;
-    }
-    return items;
-}
-
-}  // namespace
 
 TEST(plan, tells_what_an_edit_costs_in_the_cache) {
     const auto policy =
