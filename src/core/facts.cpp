@@ -94,6 +94,14 @@ bool may_pair_without_id(const Message& message) {
     return may_call || is_nameless_result(message);
 }
 
+bool tells_more(std::span<const Item> items, const Group& group) {
+    const Item& item = items[group.first];
+    if (item.kind != ItemKind::summary) return false;
+    const std::size_t next = group.last + 1;
+    const bool parted = next < items.size() && items[next].range.from < item.range.to;
+    return parted || item.tells.value_or(item.range) != item.range;
+}
+
 bool starts_turn(const Item& item) {
     return item.kind != ItemKind::summary && item.message.shape.starts_turn();
 }

@@ -61,14 +61,6 @@ bool is_summary(const PassInput& input, std::size_t g) {
     return input.treatments[input.groups[g].first] == Treatment::folded;
 }
 
-// A new summary would tell of what it does not stand for, and the rest of the old one would stay.
-bool tells_more(const PassInput& input, std::size_t g) {
-    const std::size_t next = input.groups[g].last + 1;
-    const Item& item = first_item(input, g);
-    const bool parted = next < input.items.size() && input.items[next].range.from < item.range.to;
-    return parted || item.tells.value_or(item.range) != item.range;
-}
-
 // Summaries are folded again only when they have become many.
 bool refolds(const PassInput& input) {
     if (input.occasion->totals.summary_tokens == 0) return false;
@@ -92,7 +84,7 @@ Groups foldable(const PassInput& input, const Options& options) {
     for (std::size_t g = 0; g < border; ++g) {
         if (input.shields[g] != Shield::none) continue;
         if (options.keep_first_user && g == first) continue;
-        if (is_summary(input, g) && (!refold || tells_more(input, g))) continue;
+        if (is_summary(input, g) && (!refold || tells_more(input.items, input.groups[g]))) continue;
         if (exchanges_only && !has_calls(input.items, input.groups[g])) continue;
         out.push_back(g);
     }

@@ -103,7 +103,10 @@ void PlanDraft::keep_reachable(PassResult& result) const {
     for (PlannedEdit& edit : result.edits)
         if (takes_groups(edit))
             std::erase_if(edit.groups, [&](std::size_t g) {
-                return g >= groups_.size() || shields_[g] != Shield::none;
+                if (g >= groups_.size() || shields_[g] != Shield::none) return true;
+                const bool summary = treatments_[groups_[g].first] == Treatment::folded;
+                return edit.treatment == Treatment::folded && summary &&
+                       tells_more(items_, groups_[g]);
             });
     std::erase_if(result.edits, [&](const PlannedEdit& edit) {
         if (takes_groups(edit)) return edit.groups.empty();

@@ -32,6 +32,9 @@ struct ItemFacts {
 };
 
 bool starts_turn(const Item& item);
+// A summary that stands for less than it tells of. It is not folded again: the new one would tell
+// of what it does not stand for, and the rest of the old one would stay.
+bool tells_more(std::span<const Item> items, const Group& group);
 // A call that a message of the role `function` answers, or such an answer: neither has an id, and
 // only what stands right beside it can belong to it. Never wrongly false.
 bool may_pair_without_id(const Message& message);

@@ -2,6 +2,7 @@
 // of nothing but what it stands for.
 #include <gtest/gtest.h>
 
+#include "palimpsest/compaction.h"
 #include "palimpsest/memory.h"
 #include "palimpsest/model.h"
 #include "support/engine.h"
@@ -36,9 +37,22 @@ public:
     }
 };
 
+// Folds all that there is.
+PassResult fold_all(const PassInput& input) {
+    PassResult result;
+    PlannedEdit& edit = result.edits.emplace_back();
+    edit.treatment = Treatment::folded;
+    edit.reason = "old";
+    edit.tokens_after = 80;
+    edit.summary = std::make_shared<SummaryOrder>(SummaryOrder{.max_tokens = 60});
+    for (std::size_t g = 0; g < input.groups.size(); ++g) edit.groups.push_back(g);
+    return result;
+}
+
 // Twelve questions with their answers; 1 to 8 are in a summary.
 Memory folded() {
-    Memory memory(memory_store(), {.summarizer = std::make_shared<Gossip>()});
+    Memory memory(memory_store(), {.extensions = {.passes = {{"all", fold_all}}},
+                                   .summarizer = std::make_shared<Gossip>()});
     for (int i = 0; i < 12; ++i) {
         const std::string about = "the order " + secret(i) + " of the shelf in aisle ";
         EXPECT_TRUE(memory.append(
@@ -95,6 +109,17 @@ TEST(summary_parts, leave_nothing_of_what_is_scrubbed) {
             ASSERT_TRUE(memory.scrub(alice, scrubbed));
             EXPECT_FALSE(summaries_of(memory).contains(gone)) << later << pinned;
         }
+}
+
+TEST(summary_parts, a_users_own_pass_cannot_fold_them_either) {
+    Memory memory = folded();
+    ASSERT_TRUE(memory.pin(alice, Seq{5}));
+    const auto told =
+        memory.compact(alice, {.policy = R"({"target":10,"passes":[{"pass":"all"}]})"});
+    ASSERT_TRUE(told) << told.error().message;
+    ASSERT_EQ(told->outcome, Compaction::Outcome::done);
+    for (const Edit& edit : told->edits) EXPECT_GT(edit.range.from, Seq{8});
+    EXPECT_EQ(memory.view(alice)->totals.tokens, told->tokens_after);
 }
 
 TEST(summary_parts, a_summary_of_the_callers_own_takes_it_whole_or_is_refused) {
